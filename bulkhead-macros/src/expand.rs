@@ -1,0 +1,210 @@
+//! `#[bulkhead]`: one declaration and one call.
+
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::{Error, Meta};
+
+use crate::args::{Args, Shared, Slot};
+use crate::captures;
+use crate::fallback;
+use crate::function::{Function, Shape};
+use crate::keys::{Attribute, Key};
+use crate::policy::{Policy, constant};
+use crate::scope;
+use crate::span::Ends;
+
+pub(crate) fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
+    let (mut args, mut errors) = Args::parse(Attribute::Bulkhead, list);
+    let function = match Function::parse(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            errors.push(error);
+            return fallback::beside(&item, &errors);
+        }
+    };
+    scope::check(&mut args, &function, &mut errors);
+    errors.extend(args.missing(Attribute::Bulkhead));
+    errors.extend(args.told_twice());
+    errors.extend(taken_twice(&args, &function));
+    errors.extend(function.refused.clone());
+    match args.runtime().filter(|_| errors.is_empty()) {
+        Some(runtime) => guarded(&function, &Policy::new(&args, &runtime), &args, &runtime),
+        None => fallback::unguarded(&function, &args, &errors),
+    }
+}
+
+fn guarded(
+    function: &Function,
+    policy: &Policy<'_>,
+    args: &Args,
+    runtime: &TokenStream,
+) -> TokenStream {
+    let Function {
+        header,
+        inner_attributes,
+        ..
+    } = function;
+    let constants = policy.constants();
+    let partition = partition(policy, args, runtime);
+    let declared = declared(function, args, runtime);
+    let call = call(function, args, runtime);
+    let body = function.braces(quote!(#inner_attributes #constants #partition #declared #call));
+    quote!(#header #body)
+}
+
+/// `__BULKHEAD_PARTITION`: a static of its own, or a reference to one that was declared elsewhere.
+fn partition(policy: &Policy<'_>, args: &Args, runtime: &TokenStream) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let Shared::At(path) = &args.shared else {
+        let partition = policy.partition();
+        return quote_spanned! {mixed=>
+            static __BULKHEAD_PARTITION: #runtime::Partition = #partition;
+            #runtime::__private::inventory::submit! {
+                #runtime::__private::Registration::new(&__BULKHEAD_PARTITION)
+            }
+        };
+    };
+    let reference = Ends::of(path).move_here(quote_spanned!(mixed=> &));
+    let rule = args.timeout.value().map(|timeout| {
+        let timeout_value = constant(Key::Timeout);
+        let arguments = quote_spanned!(mixed=> *__BULKHEAD_PARTITION.policy(), #timeout_value);
+        policy.rule(timeout.ends, "policy_below_timeout", arguments)
+    });
+    quote_spanned! {mixed=>
+        static __BULKHEAD_PARTITION: &'static #runtime::Partition = #reference #path;
+        #rule
+    }
+}
+
+fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let partition = match args.shared {
+        Shared::At(_) => quote_spanned!(mixed=> __BULKHEAD_PARTITION),
+        _ => quote_spanned!(mixed=> &__BULKHEAD_PARTITION),
+    };
+    let name = Literal::string(&function.name.unraw().to_string());
+    let with_timeout = args.timeout.value().map(|_| {
+        let timeout = constant(Key::Timeout);
+        quote_spanned!(mixed=> .with_timeout(#timeout))
+    });
+    quote_spanned! {mixed=>
+        static __BULKHEAD_FUNCTION: #runtime::__private::Function = #runtime::__private::Function::new(
+            #partition,
+            ::core::concat!(::core::module_path!(), "::", #name),
+        ) #with_timeout;
+    }
+}
+
+/// The guard, around the future that the body is or makes.
+fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let guard = if needs_timer(args) {
+        quote_spanned!(mixed=> guard_timed)
+    } else {
+        quote_spanned!(mixed=> guard)
+    };
+    let judge = judge(function, args);
+    let body = body(function);
+    match &function.shape {
+        Shape::Async => quote_spanned! {mixed=>
+            #runtime::__private::#guard(&__BULKHEAD_FUNCTION, async move #body, #judge).await
+        },
+        Shape::Boxed(ty) => quote_spanned! {mixed=>
+            let future: #ty = #runtime::__private::once(move || -> #ty #body);
+            ::std::boxed::Box::pin(#runtime::__private::#guard(&__BULKHEAD_FUNCTION, future, #judge))
+        },
+    }
+}
+
+/// Whether a call can ever wait for the clock. Of a shared partition, tokens cannot tell.
+fn needs_timer(args: &Args) -> bool {
+    let may_queue = args.queue.value().is_some_and(|queue| !queue.is_zero());
+    matches!(args.shared, Shared::At(_)) || args.timeout.value().is_some() || may_queue
+}
+
+/// The body, in its own braces, with its own `return` and `?`.
+///
+/// The return that is never reached gives the block the declared type before anything in the body
+/// is looked at; without it, inference, coercions and the places of the user's own errors change.
+/// The body is the arm of a `match`, because lints for needless braces and for items behind
+/// statements see nothing there, and nothing follows it that a diverging body would make
+/// unreachable.
+fn body(function: &Function) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let body = &function.body;
+    let captures = captures::in_order(function);
+    let never = match &function.shape {
+        Shape::Async if !function.output.is_unknown() => {
+            let ty = &function.output.nameable;
+            quote_spanned! {mixed=>
+                if let ::core::option::Option::Some(never) = ::core::option::Option::None::<#ty> {
+                    #captures
+                    return never;
+                }
+            }
+        }
+        _ => quote_spanned!(mixed=> if false { #captures }),
+    };
+    quote_spanned!(mixed=> { #never match () { () => #body } })
+}
+
+/// How a rejection becomes the return value, and what a returned value means. A type that cannot
+/// carry a rejection is underlined as a whole.
+fn judge(function: &Function, args: &Args) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let (method, arguments) = match (args.reject.value(), args.classify.value()) {
+        (None, None) => (quote_spanned!(mixed=> by_type), TokenStream::new()),
+        (Some(reject), None) => (quote_spanned!(mixed=> reject), reject.tokens.clone()),
+        (None, Some(classify)) => (quote_spanned!(mixed=> classify), classify.tokens.clone()),
+        (Some(reject), Some(classify)) => {
+            let (reject, classify) = (&reject.tokens, &classify.tokens);
+            (
+                quote_spanned!(mixed=> reject_and_classify),
+                quote!(#reject, #classify),
+            )
+        }
+    };
+    let answer = function
+        .output
+        .ends
+        .call(quote_spanned!(mixed=> ask.#method), arguments);
+    quote_spanned!(mixed=> |ask| #answer)
+}
+
+/// A second `#[bulkhead]` below this one that takes from the same partition: with all permits
+/// taken, the call would wait for itself.
+fn taken_twice(args: &Args, function: &Function) -> Vec<Error> {
+    let identity = |args: &Args| match (&args.shared, &args.name) {
+        (Shared::At(path), _) => Some((path.to_string(), Ends::of(path))),
+        (Shared::No, Slot::Given(name)) if name.is_literal => {
+            Some((name.tokens.to_string(), name.ends))
+        }
+        _ => None,
+    };
+    let Some((own, _)) = identity(args) else {
+        return Vec::new();
+    };
+    let below = function
+        .attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            Meta::List(list) if is_bulkhead(list) => {
+                identity(&Args::parse(Attribute::Bulkhead, list.tokens.clone()).0)
+            }
+            _ => None,
+        });
+    let same = below.filter(|(other, _)| *other == own);
+    same.map(|(_, ends)| {
+        let partition = own.replace(' ', "").replace('"', "");
+        ends.error(format!("`{partition}` is taken twice by one call: with all permits busy it would wait for itself"))
+    })
+    .collect()
+}
+
+fn is_bulkhead(list: &syn::MetaList) -> bool {
+    list.path
+        .segments
+        .last()
+        .is_some_and(|segment| segment.ident == "bulkhead")
+}

@@ -1,0 +1,281 @@
+//! The value of a key: what tokens can tell about it. Every rule about what it *amounts to* is a
+//! `const fn` of the runtime, so that it holds for `max = LIMIT * 2` too.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Error, Expr, Lit, LitFloat, LitInt, Result, UnOp};
+
+use crate::duration;
+use crate::keys::Key;
+use crate::span::Ends;
+
+/// What stands behind `key =`.
+pub(crate) struct Value {
+    pub(crate) key: Ident,
+    /// Ready to be emitted: a literal is rewritten to what it means, an expression stays as it is.
+    pub(crate) tokens: TokenStream,
+    /// Where the user wrote it.
+    pub(crate) ends: Ends,
+    /// An expression can name things that are not known while compiling; a literal cannot.
+    pub(crate) is_literal: bool,
+}
+
+impl Value {
+    /// Reads `written`, which syn parsed as `expr`.
+    pub(crate) fn read(key: Key, ident: Ident, expr: &Expr, written: TokenStream) -> Result<Self> {
+        let ends = Ends::of(&written);
+        let literal = Literally::of(expr);
+        let is_literal = literal.is_some();
+        let read = Read { key, ends, expr };
+        let tokens = match literal {
+            Some(literal) => read.literal(&literal)?,
+            None => read.expression(written)?,
+        };
+        Ok(Self {
+            key: ident,
+            tokens,
+            ends,
+            is_literal,
+        })
+    }
+
+    /// Whether the tokens say that it is 0.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.is_literal && self.tokens.to_string() == "0"
+    }
+}
+
+/// A literal and the sign before it.
+struct Literally {
+    lit: Lit,
+    negative: bool,
+}
+
+impl Literally {
+    /// Looks through the invisible group around a `$max:expr` or `$max:literal`.
+    fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::Group(group) => Self::of(&group.expr),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+                Self::of(&unary.expr).map(|literal| Self {
+                    negative: true,
+                    ..literal
+                })
+            }
+            Expr::Lit(literal) => {
+                let lit = syn::parse2::<Lit>(literal.lit.to_token_stream()).ok()?;
+                // A `-1` that another macro made is one token.
+                let negative = lit.to_token_stream().to_string().starts_with('-');
+                Some(Self { lit, negative })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.lit, Lit::Int(_) | Lit::Float(_))
+    }
+
+    /// The article belongs to it: "a string", "a boolean".
+    fn kind(&self) -> &'static str {
+        match self.lit {
+            Lit::Str(_) => "a string",
+            Lit::ByteStr(_) => "a byte string",
+            Lit::CStr(_) => "a C string",
+            Lit::Byte(_) => "a byte",
+            Lit::Char(_) => "a character",
+            Lit::Int(_) | Lit::Float(_) => "a number",
+            Lit::Bool(_) => "a boolean",
+            _ => "another literal",
+        }
+    }
+}
+
+/// One value on its way from syntax to meaning.
+struct Read<'a> {
+    key: Key,
+    ends: Ends,
+    expr: &'a Expr,
+}
+
+impl Read<'_> {
+    fn literal(&self, literal: &Literally) -> Result<TokenStream> {
+        match self.key {
+            Key::Name => self.name(literal),
+            Key::Max | Key::Queue => self.count(literal),
+            Key::Wait | Key::Timeout => self.duration(literal),
+            Key::Reject | Key::Classify => Err(self.without_quotes("a function", literal)),
+            Key::Crate => Err(self.without_quotes("a path", literal)),
+        }
+    }
+
+    fn expression(&self, written: TokenStream) -> Result<TokenStream> {
+        match self.key {
+            Key::Name if self.is_lower_case_word() => {
+                let example = self.with(format_args!("\"{written}\""));
+                Err(self.error(format_args!("`name` takes a string: `{example}`")))
+            }
+            Key::Crate if !is_path(self.expr) => Err(self.error(self.takes("a path"))),
+            _ => Ok(written),
+        }
+    }
+
+    fn name(&self, literal: &Literally) -> Result<TokenStream> {
+        match &literal.lit {
+            Lit::Str(text) => Ok(self.emitted(Literal::string(&text.value()))),
+            _ => Err(self.error(format_args!(
+                "{}, found {}",
+                self.takes("a string"),
+                literal.kind()
+            ))),
+        }
+    }
+
+    fn count(&self, literal: &Literally) -> Result<TokenStream> {
+        let key = self.key.as_str();
+        if literal.negative && literal.is_number() {
+            return Err(self.error(format_args!("`{key}` cannot be negative")));
+        }
+        match &literal.lit {
+            Lit::Int(int) => self.whole(int),
+            Lit::Float(float) if duration::is_unit(float.suffix()) => Err(self.no_duration()),
+            Lit::Float(float) => Err(self.error(format_args!(
+                "`{key}` takes a whole number, found `{float}`"
+            ))),
+            Lit::Str(text) if text.value().trim().parse::<u32>().is_ok() => {
+                let example = self.with(text.value().trim());
+                Err(self.error(format_args!(
+                    "`{key}` takes a number without quotes: `{example}`"
+                )))
+            }
+            _ => Err(self.error(format_args!(
+                "`{key}` takes a whole number, found {}",
+                literal.kind()
+            ))),
+        }
+    }
+
+    fn whole(&self, int: &LitInt) -> Result<TokenStream> {
+        match int.suffix() {
+            // What does not fit is reported as too large, like everything above the limit.
+            "" | "u32" => Ok(self.emitted(Literal::u32_unsuffixed(
+                int.base10_digits().parse().unwrap_or(u32::MAX),
+            ))),
+            suffix if duration::is_unit(suffix) => Err(self.no_duration()),
+            _ => {
+                let example = self.with(int.base10_digits());
+                Err(self.error(format_args!("remove the suffix: `{example}`")))
+            }
+        }
+    }
+
+    fn duration(&self, literal: &Literally) -> Result<TokenStream> {
+        let key = self.key.as_str();
+        if literal.negative && literal.is_number() {
+            return Err(self.error(format_args!("`{key}` cannot be negative")));
+        }
+        let (digits, unit) = match &literal.lit {
+            Lit::Int(int) => (int.base10_digits(), int.suffix()),
+            Lit::Float(float) => (float.base10_digits(), float.suffix()),
+            Lit::Str(text) => {
+                let example = duration::read_text(&text.value())
+                    .map_or(self.key.example().to_owned(), |text| self.with(text));
+                return Err(self.error(format_args!("a duration has no quotes: `{example}`")));
+            }
+            _ => {
+                return Err(self.error(format_args!(
+                    "{}, found {}",
+                    self.takes("a duration"),
+                    literal.kind()
+                )));
+            }
+        };
+        match duration::read(digits, unit) {
+            Ok(duration) => Ok(duration::tokens(duration, literal.lit.span())),
+            Err(fault) => Err(self.error(fault.text(key, digits))),
+        }
+    }
+
+    /// A value of its own, at the place of the user's: no lint is about a literal that a macro made.
+    fn emitted(&self, mut literal: Literal) -> TokenStream {
+        literal.set_span(Span::mixed_site());
+        self.ends.move_here(TokenTree::from(literal).into())
+    }
+
+    fn is_lower_case_word(&self) -> bool {
+        let Expr::Path(path) = ungrouped(self.expr) else {
+            return false;
+        };
+        path.path
+            .get_ident()
+            .is_some_and(|ident| ident.to_string().starts_with(char::is_lowercase))
+    }
+
+    fn no_duration(&self) -> Error {
+        self.error(format_args!(
+            "`{}` is a number of calls, not a duration",
+            self.key.as_str()
+        ))
+    }
+
+    fn without_quotes(&self, what: &str, literal: &Literally) -> Error {
+        let quotes = if matches!(literal.lit, Lit::Str(_)) {
+            " without quotes"
+        } else {
+            ""
+        };
+        self.error(self.takes(&format!("{what}{quotes}")))
+    }
+
+    fn takes(&self, what: &str) -> String {
+        format!(
+            "`{}` takes {what}: `{}`",
+            self.key.as_str(),
+            self.key.example()
+        )
+    }
+
+    fn with(&self, value: impl std::fmt::Display) -> String {
+        format!("{} = {value}", self.key.as_str())
+    }
+
+    fn error(&self, text: impl std::fmt::Display) -> Error {
+        self.ends.error(text)
+    }
+}
+
+/// A number without a unit whose unit stands behind a space: `25 ms`.
+pub(crate) fn has_lost_its_unit(key: Key, expr: &Expr, next: &Ident) -> Option<Error> {
+    let Some(Literally {
+        lit: number @ (Lit::Int(_) | Lit::Float(_)),
+        negative: false,
+    }) = Literally::of(expr)
+    else {
+        return None;
+    };
+    let is_bare = match &number {
+        Lit::Int(int) => int.suffix().is_empty(),
+        Lit::Float(float) => LitFloat::suffix(float).is_empty(),
+        _ => false,
+    };
+    let takes_duration = matches!(key, Key::Wait | Key::Timeout);
+    (takes_duration && is_bare && duration::is_unit(&next.to_string())).then(|| {
+        let number = number.to_token_stream();
+        let text = format!(
+            "no space between a number and its unit: `{} = {number}{next}`",
+            key.as_str()
+        );
+        Ends::of(&quote!(#number #next)).error(text)
+    })
+}
+
+pub(crate) fn is_path(expr: &Expr) -> bool {
+    matches!(ungrouped(expr), Expr::Path(path) if path.attrs.is_empty())
+}
+
+fn ungrouped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(&group.expr),
+        other => other,
+    }
+}

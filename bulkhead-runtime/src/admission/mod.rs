@@ -1,0 +1,21 @@
+//! Admit, enqueue or reject: one decision; and the way back of every permit.
+//!
+//! [`word`] holds the layout of the one atomic word and decides on it, [`waitlist`] holds the order
+//! of those that wait; both are pure. [`gate`] joins them: it is the only place that changes either. [`counts`] holds
+//! what passed.
+//!
+//! [`waiter`] and [`flight`] are what a call owns: a place in the queue, and a permit. Dropping one
+//! of them gives it back, so that no path out of a call can forget to.
+
+mod counts;
+mod flight;
+mod gate;
+mod waiter;
+mod waitlist;
+mod word;
+
+pub(crate) use counts::{Load, Tally};
+pub(crate) use flight::Flight;
+pub(crate) use gate::Gate;
+pub(crate) use waiter::{Entry, Passage, Patience, Refusal};
+pub(crate) use waitlist::Bound;

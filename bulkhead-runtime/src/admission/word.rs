@@ -1,0 +1,171 @@
+//! The layout of the one atomic word that decides, and the decisions on it. Pure: no atomics here.
+//!
+//! | bits | field | changes |
+//! |---|---|---|
+//! | 0–20 | in flight, granted ones included | without the lock |
+//! | 21 | somebody waits | under the lock |
+//! | 22 | the queue has no place left | under the lock |
+//! | 23–31 | reserved | |
+//! | 32–63 | successes not yet carried into the ledger | without the lock |
+//!
+//! Successes are counted here because a release has to write the word anyway: the usual call then
+//! costs two atomic operations and not three.
+
+/// A value of the word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Word(pub(super) u64);
+
+const IN_FLIGHT: u64 = (1 << 21) - 1;
+const WAITERS: u64 = 1 << 21;
+const QUEUE_FULL: u64 = 1 << 22;
+const SUCCESS: u64 = 1 << 32;
+
+/// Half of what the success field can hold. From here on a releaser carries it into the ledger; the
+/// other half is room for those that release in the meantime.
+const CARRY: u64 = 1 << 31;
+
+/// One call is timed out of this many, so that the mean time of a call is known without reading the
+/// clock twice in each.
+const SAMPLED: u64 = 64;
+
+/// What a newcomer may do, as far as the word alone can tell.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// There is room and nobody waits: this is the word with the newcomer in flight.
+    Admit(Word),
+    /// There is neither room nor a place in the queue.
+    Reject,
+    /// Somebody waits or could wait: the wait list decides, under its lock.
+    Ask,
+}
+
+impl Word {
+    /// Nothing in flight. A queue of no places is full from the start.
+    pub(super) const fn idle(queue: u32) -> Self {
+        Self(0).with_waiting(0, queue)
+    }
+
+    pub(super) const fn decide(self, max: u32) -> Decision {
+        if self.has_room(max) && !self.has_waiters() {
+            Decision::Admit(self.plus_one())
+        } else if !self.has_room(max) && self.queue_is_full() {
+            Decision::Reject
+        } else {
+            Decision::Ask
+        }
+    }
+
+    pub(super) const fn in_flight(self) -> u32 {
+        (self.0 & IN_FLIGHT) as u32
+    }
+
+    pub(super) const fn has_room(self, max: u32) -> bool {
+        self.in_flight() < max
+    }
+
+    pub(super) const fn has_waiters(self) -> bool {
+        self.0 & WAITERS != 0
+    }
+
+    pub(super) const fn queue_is_full(self) -> bool {
+        self.0 & QUEUE_FULL != 0
+    }
+
+    pub(super) const fn plus_one(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// The same with the flags that `waiting` calls in a queue of `queue` places stand for.
+    pub(super) const fn with_waiting(self, waiting: u32, queue: u32) -> Self {
+        let waiters = if waiting > 0 { WAITERS } else { 0 };
+        let full = if waiting >= queue { QUEUE_FULL } else { 0 };
+        Self(self.0 & !(WAITERS | QUEUE_FULL) | waiters | full)
+    }
+
+    pub(super) const fn successes(self) -> u64 {
+        self.0 / SUCCESS
+    }
+
+    /// Whether the call that is admitted on this word is one of those that are timed.
+    pub(super) const fn is_sampled(self) -> bool {
+        self.successes().is_multiple_of(SAMPLED)
+    }
+
+    pub(super) const fn must_carry(self) -> bool {
+        self.successes() >= CARRY
+    }
+
+    /// The same word with [`CARRY`] successes fewer.
+    pub(super) const fn carried(self) -> (Self, u64) {
+        (Self(self.0 - CARRY * SUCCESS), CARRY)
+    }
+
+    /// What a release adds to the word: one call fewer in flight, and one success if it was one.
+    pub(super) const fn release(success: bool) -> u64 {
+        let one_fewer = 0_u64.wrapping_sub(1);
+        if success {
+            one_fewer.wrapping_add(SUCCESS)
+        } else {
+            one_fewer
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn with_successes(self, successes: u64) -> Self {
+        Self(self.0 % SUCCESS + successes * SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::MAX_PERMITS;
+
+    fn release(word: Word, success: bool) -> Word {
+        Word(word.0.wrapping_add(Word::release(success)))
+    }
+
+    #[test]
+    fn a_newcomer_is_admitted_only_into_room_that_nobody_waits_for() {
+        let one = Word::idle(1).plus_one();
+        assert_eq!(Word::idle(1).decide(1), Decision::Admit(one));
+        assert_eq!(one.decide(1), Decision::Ask, "a place in the queue is left");
+        let queued = one.with_waiting(1, 1);
+        assert_eq!(queued.decide(1), Decision::Reject);
+        assert_eq!(
+            queued.decide(2),
+            Decision::Ask,
+            "there is room, but it is the waiter's"
+        );
+        assert_eq!(
+            one.with_waiting(0, 0).decide(1),
+            Decision::Reject,
+            "no queue at all"
+        );
+    }
+
+    #[test]
+    fn a_release_counts_a_success_and_touches_nothing_else() {
+        let full =
+            (0..MAX_PERMITS).fold(Word::idle(3).with_waiting(2, 3), |word, _| word.plus_one());
+        assert_eq!(full.in_flight(), MAX_PERMITS);
+        let released = release(full, true);
+        assert_eq!(
+            (released.in_flight(), released.successes()),
+            (MAX_PERMITS - 1, 1)
+        );
+        assert!(
+            released.has_waiters() && !released.queue_is_full(),
+            "flags stay"
+        );
+        assert_eq!(release(full, false).successes(), 0);
+    }
+
+    #[test]
+    fn carrying_keeps_the_sum() {
+        let word = Word::idle(0).with_successes(CARRY + 7);
+        assert!(word.must_carry(), "half of the field is used");
+        let (rest, carried) = word.carried();
+        assert_eq!(rest.successes() + carried, CARRY + 7);
+    }
+}

@@ -1,0 +1,193 @@
+//! What the expansion of `#[bulkhead]` calls: one static for the function, one future around its body.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use super::answer::{Answer, Ask};
+use super::run::{Run, Terms, poll_body, refuse};
+use crate::admission::{Flight, Refusal};
+use crate::error::Origin;
+use crate::partition::{Live, Partition};
+
+/// An annotated function: its partition, its path, and the keys that are its own.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Function {
+    partition: &'static Partition,
+    path: &'static str,
+    timeout: Option<Duration>,
+}
+
+impl Function {
+    #[must_use]
+    pub const fn new(partition: &'static Partition, path: &'static str) -> Self {
+        Self {
+            partition,
+            path,
+            timeout: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn with_timeout(self, timeout: Duration) -> Self {
+        Self {
+            timeout: Some(timeout),
+            ..self
+        }
+    }
+
+    pub(crate) fn path(&self) -> &'static str {
+        self.path
+    }
+
+    #[inline]
+    fn origin(&'static self, live: &Live) -> Origin {
+        Origin {
+            partition: live.partition,
+            function: Some(self),
+        }
+    }
+
+    #[inline]
+    fn terms(&'static self) -> Terms {
+        let live = self.partition.live();
+        Terms {
+            live,
+            origin: self.origin(live),
+            timeout: self.timeout,
+        }
+    }
+}
+
+/// Guards a body that never waits: no queue, no timeout.
+#[inline]
+pub fn guard<F, J>(function: &'static Function, body: F, judge: J) -> Guarded<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    Guarded {
+        body: Some(body),
+        flight: None,
+        function,
+        judge,
+    }
+}
+
+/// Guards a body that may wait, or that has a timeout.
+#[inline]
+pub fn guard_timed<F, J>(function: &'static Function, body: F, judge: J) -> TimedGuarded<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    TimedGuarded {
+        run: Run::new(body),
+        function,
+        judge,
+    }
+}
+
+/// Calls `f`. A closure that is called directly is inferred to be callable more than once, and may
+/// then not give away what it captured.
+#[inline]
+pub fn once<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+pin_project! {
+    /// See [`guard`].
+    #[doc(hidden)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Guarded<F, J> {
+        // Before the flight: fields drop in order, and a cancelled body must be gone before its
+        // permit is free.
+        #[pin]
+        body: Option<F>,
+        flight: Option<Flight<'static>>,
+        function: &'static Function,
+        judge: J,
+    }
+}
+
+impl<F, J> Future for Guarded<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let mut this = self.project();
+        if this.flight.is_none() && this.body.is_some() {
+            let live = this.function.partition.live();
+            match live.gate.try_enter() {
+                Ok(flight) => *this.flight = Some(flight),
+                Err(load) => {
+                    this.body.set(None);
+                    let error = refuse(live, this.function.origin(live), Refusal::Full(load));
+                    return Poll::Ready((this.judge)(Ask::Reject(error)).rejected());
+                }
+            }
+        }
+        let judge = this.judge;
+        poll_body(
+            this.body,
+            this.flight,
+            |returned| judge(Ask::Judge(returned)).verdict(),
+            cx,
+        )
+    }
+}
+
+pin_project! {
+    /// See [`guard_timed`].
+    #[doc(hidden)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TimedGuarded<F, J> {
+        #[pin]
+        run: Run<F>,
+        function: &'static Function,
+        judge: J,
+    }
+}
+
+impl<F, J> Future for TimedGuarded<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let judge = this.judge;
+        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
+        this.run
+            .poll(this.function.terms(), verdict, cx)
+            .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
+    }
+}
+
+impl<F, J> fmt::Debug for Guarded<F, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guarded")
+            .field("function", &self.function.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F, J> fmt::Debug for TimedGuarded<F, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimedGuarded")
+            .field("function", &self.function.path)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,15 @@
+//! The path of a call: in, the body, out; for annotated functions, for futures, for permits held by
+//! hand, and for blocking work.
+
+mod answer;
+mod blocking;
+mod future;
+mod guard;
+mod permit;
+mod run;
+
+pub use answer::{Answer, Ask};
+pub(crate) use blocking::run_blocking;
+pub use future::{Call, Unclassified};
+pub use guard::{Function, guard, guard_timed, once};
+pub use permit::{Enter, Permit};

@@ -1,0 +1,187 @@
+//! The body and what bounds it: the part that every kind of call shares.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use crate::admission::{Entry, Flight, Passage, Patience, Refusal};
+use crate::error::{BulkheadError, Origin};
+use crate::observer;
+use crate::outcome::{Outcome, Verdict};
+use crate::partition::Live;
+use crate::time::{self, Instant, Timer};
+
+/// Rejects: makes the error and tells of it.
+#[cold]
+pub(super) fn refuse(live: &'static Live, origin: Origin, refusal: Refusal) -> BulkheadError {
+    let error = BulkheadError::refused(origin, refusal);
+    observer::rejected(live, &error);
+    error
+}
+
+/// Polls a body that is in flight. `None` means that it is not ready; then the flight goes on.
+///
+/// However the poll ends, what remains of the body is gone before its permit is free: an end, and a
+/// panic as well.
+#[inline]
+pub(super) fn poll_body<F: Future>(
+    body: Pin<&mut Option<F>>,
+    flight: &mut Option<Flight<'static>>,
+    verdict: impl FnOnce(&F::Output) -> Verdict,
+    cx: &mut Context<'_>,
+) -> Poll<F::Output> {
+    let mut airborne = Airborne {
+        body,
+        flight: flight.take(),
+    };
+    airborne.means(Outcome::Panicked);
+    let running = airborne
+        .body
+        .as_mut()
+        .as_pin_mut()
+        .expect("a future is not polled after it was ready");
+    match running.poll(cx) {
+        Poll::Ready(output) => {
+            airborne.means(verdict(&output).into());
+            Poll::Ready(output)
+        }
+        Poll::Pending => {
+            airborne.means(Outcome::Cancelled);
+            *flight = airborne.flight.take();
+            Poll::Pending
+        }
+    }
+}
+
+/// A body and its flight while the body is polled.
+struct Airborne<'b, F> {
+    body: Pin<&'b mut Option<F>>,
+    flight: Option<Flight<'static>>,
+}
+
+impl<F> Airborne<'_, F> {
+    #[inline]
+    fn means(&mut self, outcome: Outcome) {
+        if let Some(flight) = &mut self.flight {
+            flight.means(outcome);
+        }
+    }
+}
+
+impl<F> Drop for Airborne<'_, F> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.flight.is_some() {
+            self.body.set(None);
+        }
+    }
+}
+
+pin_project! {
+    /// A call that may have to wait, and whose body may be bounded in time.
+    ///
+    /// The body stands before the stage: fields drop in order, and a cancelled body must be gone
+    /// before its permit is free.
+    #[derive(Debug)]
+    pub(super) struct Run<F> {
+        #[pin]
+        body: Option<F>,
+        #[pin]
+        timer: Timer,
+        stage: Stage,
+    }
+}
+
+/// | stage | owns | moves to |
+/// |---|---|---|
+/// | entering | perhaps a place in the queue | running, over |
+/// | running | the permit | over |
+/// | over | nothing | — |
+#[derive(Debug)]
+enum Stage {
+    Entering(Entry<'static>),
+    Running(Running),
+    Over,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// Away only while the body is polled.
+    flight: Option<Flight<'static>>,
+    /// Set where there is a timeout.
+    began: Option<Instant>,
+    waited: Duration,
+}
+
+/// What bounds a call, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) live: &'static Live,
+    pub(super) origin: Origin,
+    pub(super) timeout: Option<Duration>,
+}
+
+impl<F: Future> Run<F> {
+    pub(super) fn new(body: F) -> Self {
+        Self {
+            body: Some(body),
+            timer: Timer::default(),
+            stage: Stage::Entering(Entry::default()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll(
+        self: Pin<&mut Self>,
+        terms: Terms,
+        verdict: impl FnOnce(&F::Output) -> Verdict,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<F::Output, BulkheadError>> {
+        let mut this = self.project();
+        if let Stage::Entering(entry) = this.stage {
+            match ready!(entry.poll(&terms.live.gate, Patience::Wait, this.timer.as_mut(), cx)) {
+                Ok(passage) => *this.stage = Stage::Running(Running::begin(passage, terms.timeout)),
+                Err(refusal) => {
+                    *this.stage = Stage::Over;
+                    this.body.set(None);
+                    return Poll::Ready(Err(refuse(terms.live, terms.origin, refusal)));
+                }
+            }
+        }
+        let Stage::Running(running) = this.stage else {
+            panic!("polled again after it was ready")
+        };
+        let polled = poll_body(this.body.as_mut(), &mut running.flight, verdict, cx);
+        if let Poll::Ready(output) = polled {
+            *this.stage = Stage::Over;
+            return Poll::Ready(Ok(output));
+        }
+        let (Some(timeout), Some(began)) = (terms.timeout, running.began) else {
+            return Poll::Pending;
+        };
+        ready!(this.timer.poll_until(time::after(began, timeout), cx));
+        let ran = time::now().saturating_duration_since(began);
+        let error = BulkheadError::call_timeout(terms.origin, running.waited, ran, timeout);
+        if let Some(flight) = &mut running.flight {
+            flight.means(Outcome::TimedOut);
+        }
+        this.body.set(None);
+        *this.stage = Stage::Over;
+        Poll::Ready(Err(error))
+    }
+}
+
+impl Running {
+    #[inline]
+    fn begin(passage: Passage<'static>, timeout: Option<Duration>) -> Self {
+        let began = timeout.map(|_| passage.at.unwrap_or_else(time::now));
+        Self {
+            flight: Some(passage.flight),
+            began,
+            waited: passage.waited,
+        }
+    }
+}

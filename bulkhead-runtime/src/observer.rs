@@ -1,0 +1,37 @@
+//! Who is told. Always last, outside every lock; whatever a listener does, it changes no result and
+//! no count.
+
+#[cfg(feature = "tracing")]
+mod events;
+
+use crate::error::BulkheadError;
+use crate::partition::Live;
+use crate::registry::Conflict;
+
+/// What the events of one partition remember; nothing without the feature `tracing`.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    #[cfg(feature = "tracing")]
+    sampling: events::Sampling,
+}
+
+/// A call was rejected.
+#[cfg_attr(
+    not(feature = "tracing"),
+    expect(unused_variables, reason = "nobody listens")
+)]
+#[inline]
+pub(crate) fn rejected(live: &Live, error: &BulkheadError) {
+    #[cfg(feature = "tracing")]
+    events::harmless(|| events::rejected(&live.sampler.sampling, live.partition, error));
+}
+
+/// Two declarations of one identity disagree.
+#[cfg_attr(
+    not(feature = "tracing"),
+    expect(unused_variables, reason = "nobody listens")
+)]
+pub(crate) fn conflict(conflict: &Conflict) {
+    #[cfg(feature = "tracing")]
+    events::harmless(|| events::conflict(conflict));
+}

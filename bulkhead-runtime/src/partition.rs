@@ -1,0 +1,309 @@
+//! A named partition: a thin handle that constants may read, and behind it what changes.
+
+use std::fmt;
+use std::future::Future;
+
+use once_cell::race::OnceRef;
+use tokio::time::Instant;
+
+use crate::admission::Gate;
+use crate::call::{Call, Enter, Permit};
+use crate::error::BulkheadError;
+use crate::observer::Sampler;
+use crate::policy::Policy;
+use crate::registry;
+use crate::snapshot::Snapshot;
+
+/// One named partition: its permits, its queue, its counts.
+///
+/// Declare one with [`#[partition]`](crate::partition) on a static, or let
+/// [`#[bulkhead]`](crate::bulkhead) declare one for its function; for a partition that only
+/// configuration knows there is [`register`](crate::register).
+///
+/// The static is a handle of fixed values, so a constant may read its [policy](Self::policy). Permits
+/// and counts belong to its identity, which is its crate and its name: all handles of one identity
+/// share them.
+///
+/// # Examples
+/// ```
+/// use bulkhead_runtime::{partition, Partition};
+///
+/// #[partition(name = "export", max = 2)]
+/// static EXPORT: Partition;
+///
+/// let first = EXPORT.try_enter()?;
+/// let second = EXPORT.try_enter()?;
+/// let error = EXPORT.try_enter().unwrap_err();
+/// assert_eq!(error.to_string(), "`export` is full: 2 of 2 permits in flight and no queue");
+///
+/// drop(first);
+/// assert!(EXPORT.try_enter().is_ok());
+/// # Ok::<(), bulkhead_runtime::BulkheadError>(())
+/// ```
+pub struct Partition {
+    declared: Declared,
+    state: &'static State,
+}
+
+/// What a declaration fixes. Public for the expansion of the macros only.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the expansion of the macros builds it"
+)]
+pub struct Declared {
+    pub name: &'static str,
+    pub module: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+    pub column: u32,
+    pub policy: Policy,
+}
+
+/// The way from a handle to its identity, found once. Public for the expansion of the macros only.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct State(OnceRef<'static, Live>);
+
+/// What all handles of one identity share.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// The first declaration, by file and line; its policy holds.
+    pub(crate) partition: &'static Partition,
+    pub(crate) gate: Gate,
+    pub(crate) sampler: Sampler,
+}
+
+/// Nothing of the user's runs while it changes, so a panic leaves nothing half-done behind it.
+impl std::panic::RefUnwindSafe for State {}
+
+impl State {
+    /// Not yet resolved.
+    #[expect(clippy::new_without_default, reason = "only ever written in a static")]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceRef::new())
+    }
+}
+
+impl Live {
+    pub(crate) fn new(partition: &'static Partition) -> Self {
+        Self {
+            partition,
+            gate: Gate::new(partition.declared.policy),
+            sampler: Sampler::default(),
+        }
+    }
+}
+
+impl Partition {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn declare(declared: Declared, state: &'static State) -> Self {
+        Self { declared, state }
+    }
+
+    /// Its label in errors, metrics and events.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.declared.name
+    }
+
+    /// What it was declared with.
+    ///
+    /// Where two declarations of one identity differ, which [`verify`](crate::verify) reports, the
+    /// policy that holds is that of the first by file and line.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.declared.policy
+    }
+
+    /// Takes a permit, waiting in the queue for at most the policy's `wait`.
+    ///
+    /// Those that wait are served first come, first served; nobody overtakes them. A call that does
+    /// not fit is rejected in its first poll, without a timer.
+    ///
+    /// The permit counts as a success when it is dropped, unless [`Permit::finish`] says otherwise.
+    ///
+    /// # Errors
+    /// [`Full`](BulkheadError::Full) when neither a permit nor a place in the queue is free, and
+    /// [`WaitTimeout`](BulkheadError::WaitTimeout) when the wait is over.
+    ///
+    /// # Panics
+    /// When it has to wait outside a tokio runtime with time enabled. Room and rejection need none.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the queue; a permit that it was granted goes to the next.
+    ///
+    /// A future that was granted a permit and is not polled any more, as can happen in a `select!`
+    /// over a reference, keeps others waiting no longer than its own `wait`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Partition, Verdict};
+    /// #[partition(name = "thumbnails", max = 4)]
+    /// static THUMBNAILS: Partition;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
+    /// let permit = THUMBNAILS.enter().await?;
+    /// // … the work …
+    /// permit.finish(Verdict::Failure);
+    /// assert_eq!(THUMBNAILS.snapshot().outcomes.failure, 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn enter(&self) -> Enter<'_> {
+        Enter::new(self, None)
+    }
+
+    /// Takes a permit, waiting in the queue until `deadline`.
+    ///
+    /// For a worker that waits *before* it pulls a job, and so has nothing better to do: the deadline
+    /// stands in the place of the policy's `wait`. The queue stays as short as it is; a partition
+    /// without one rejects at once.
+    ///
+    /// # Errors
+    /// [`Full`](BulkheadError::Full), and [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when
+    /// the deadline comes first or has already passed.
+    ///
+    /// # Panics
+    /// As [`enter`](Self::enter).
+    ///
+    /// # Cancel safety
+    /// As [`enter`](Self::enter).
+    pub fn enter_by(&self, deadline: Instant) -> Enter<'_> {
+        Enter::new(self, Some(deadline))
+    }
+
+    /// Takes a permit if one is free and nobody waits for it. Needs no runtime.
+    ///
+    /// # Errors
+    /// [`Full`](BulkheadError::Full).
+    pub fn try_enter(&self) -> Result<Permit<'_>, BulkheadError> {
+        Permit::try_take(self)
+    }
+
+    /// Runs `future` with a permit: waits, times and counts as an annotated function does.
+    ///
+    /// Nothing happens before the first poll. See [`Call`] for a timeout and for what a returned
+    /// value means; unless told, every value counts as a success.
+    ///
+    /// # Errors
+    /// As [`enter`](Self::enter), and [`CallTimeout`](BulkheadError::CallTimeout).
+    ///
+    /// # Panics
+    /// As [`enter`](Self::enter), and when a timeout has to be armed outside a tokio runtime.
+    ///
+    /// # Cancel safety
+    /// Dropping the call drops `future` and then gives back the permit: abandoned while it waits,
+    /// cancelled while it runs.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::time::Duration;
+    /// # use bulkhead_runtime::{partition, BulkheadError, Partition, Verdict};
+    /// #[partition(name = "search", max = 8, queue = 8, wait = 20ms)]
+    /// static SEARCH: Partition;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), BulkheadError> {
+    /// let hits = SEARCH
+    ///     .call(async { Ok::<_, std::io::Error>(vec!["a", "b"]) })
+    ///     .timeout(Duration::from_millis(200))
+    ///     .classify(|hits| if hits.is_ok() { Verdict::Success } else { Verdict::Failure })
+    ///     .await?;
+    /// # assert_eq!(hits.unwrap().len(), 2);
+    /// # assert_eq!(SEARCH.snapshot().outcomes.success, 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn call<F: Future>(&self, future: F) -> Call<'_, F> {
+        Call::new(self, future)
+    }
+
+    /// Runs blocking work on tokio's blocking threads, with a permit that moves along.
+    ///
+    /// The permit is held until the work is done, even when the caller has left: a thread cannot be
+    /// stopped, and what it uses is used. The work counts as a success unless it panics.
+    ///
+    /// # Errors
+    /// As [`enter`](Self::enter).
+    ///
+    /// # Panics
+    /// With the panic of `work`; and outside a tokio runtime.
+    ///
+    /// # Cancel safety
+    /// Dropped while it waits, it leaves the queue. Dropped while the work runs, the work goes on and
+    /// keeps its permit to its end.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Partition};
+    /// #[partition(name = "hashing", max = 2)]
+    /// static HASHING: Partition;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
+    /// let digest = HASHING.run_blocking(|| (0..1_000_u64).sum::<u64>()).await?;
+    /// assert_eq!(digest, 499_500);
+    /// # Ok(()) }
+    /// ```
+    pub async fn run_blocking<T, W>(&self, work: W) -> Result<T, BulkheadError>
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static,
+    {
+        crate::call::run_blocking(self, work).await
+    }
+
+    /// Every count of its identity, at one moment.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(self.live())
+    }
+
+    /// What its identity shares; found on first use.
+    #[inline]
+    pub(crate) fn live(&self) -> &'static Live {
+        match self.state.0.get() {
+            Some(live) => live,
+            None => self.resolve(),
+        }
+    }
+
+    #[cold]
+    fn resolve(&self) -> &'static Live {
+        self.state.0.get_or_init(|| registry::live(self))
+    }
+
+    pub(crate) const fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// The same handle once more, for a declaration that link-time registration does not know.
+    pub(crate) const fn copy(&self) -> Self {
+        Self {
+            declared: self.declared,
+            state: self.state,
+        }
+    }
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition")
+            .field("name", &self.declared.name)
+            .field("crate", &self.declared.crate_name())
+            .field("policy", &self.declared.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Declared {
+    /// The first segment of the module path.
+    pub(crate) fn crate_name(&self) -> &'static str {
+        self.module.split("::").next().unwrap_or(self.module)
+    }
+
+    /// File, line and column: the order in which the first declaration is found.
+    pub(crate) fn site(&self) -> (&'static str, u32, u32) {
+        (self.file, self.line, self.column)
+    }
+}

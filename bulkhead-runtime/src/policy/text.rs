@@ -1,0 +1,167 @@
+//! Building a message with numbers in it while compiling, where `format!` does not exist.
+
+use std::time::Duration;
+
+const CAPACITY: usize = 192;
+
+/// A string of at most `CAPACITY` bytes; longer text is a compile error in the `const` that builds
+/// it and a panic elsewhere, and no message of this crate is that long.
+#[derive(Clone, Copy)]
+pub(super) struct Text {
+    bytes: [u8; CAPACITY],
+    len: usize,
+}
+
+impl Text {
+    pub(super) const fn new() -> Self {
+        Self {
+            bytes: [0; CAPACITY],
+            len: 0,
+        }
+    }
+
+    pub(super) const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => text,
+            Err(_) => panic!("only whole characters are appended"),
+        }
+    }
+
+    pub(super) const fn str(self, text: &str) -> Self {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Appends up to the first NUL.
+    pub(super) const fn bytes(mut self, bytes: &[u8]) -> Self {
+        let mut at = 0;
+        while at < bytes.len() && bytes[at] != 0 {
+            self.bytes[self.len] = bytes[at];
+            self.len += 1;
+            at += 1;
+        }
+        self
+    }
+
+    pub(super) const fn number(self, number: u64) -> Self {
+        let shorter = if number >= 10 {
+            self.number(number / 10)
+        } else {
+            self
+        };
+        shorter.bytes(&[b'0' + (number % 10) as u8])
+    }
+
+    /// `5s`, `1.5s`, `25ms`, `0.5ms`: as short as the number allows.
+    pub(super) const fn duration(self, duration: Duration) -> Self {
+        let (secs, nanos) = (duration.as_secs(), duration.subsec_nanos());
+        if secs > 0 {
+            self.number(secs).fraction(nanos, 100_000_000).str("s")
+        } else {
+            self.number((nanos / 1_000_000) as u64)
+                .fraction(nanos % 1_000_000, 100_000)
+                .str("ms")
+        }
+    }
+
+    const fn fraction(self, mut rest: u32, mut unit: u32) -> Self {
+        let mut text = self;
+        if rest > 0 {
+            text = text.str(".");
+        }
+        while rest > 0 {
+            text = text.number((rest / unit) as u64);
+            rest %= unit;
+            unit /= 10;
+        }
+        text
+    }
+
+    /// The character as it stands in Rust source.
+    pub(super) const fn escaped(self, c: char) -> Self {
+        match c {
+            '\n' => self.str("\\n"),
+            '\r' => self.str("\\r"),
+            '\t' => self.str("\\t"),
+            '\0' => self.str("\\0"),
+            _ => {
+                let mut buffer = [0; 4];
+                self.str(c.encode_utf8(&mut buffer))
+            }
+        }
+    }
+}
+
+/// The character of `text` that starts at byte `at`.
+pub(super) const fn char_at(text: &str, at: usize) -> char {
+    let bytes = text.as_bytes();
+    let (width, lead) = match bytes[at] {
+        b @ 0..=0x7f => (1, b as u32),
+        b @ ..=0xdf => (2, (b & 0x1f) as u32),
+        b @ ..=0xef => (3, (b & 0x0f) as u32),
+        b => (4, (b & 0x07) as u32),
+    };
+    let mut code = lead;
+    let mut next = 1;
+    while next < width {
+        code = (code << 6) | (bytes[at + next] & 0x3f) as u32;
+        next += 1;
+    }
+    match char::from_u32(code) {
+        Some(c) => c,
+        None => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// What stands between the braces, if a `{…}` opens at byte `open`.
+pub(super) const fn placeholder(text: &str, open: usize) -> Option<[u8; 16]> {
+    let bytes = text.as_bytes();
+    if bytes[open] != b'{' {
+        return None;
+    }
+    let mut placeholder = [0; 16];
+    let mut at = open + 1;
+    while at < bytes.len() {
+        if bytes[at] == b'}' {
+            return Some(placeholder);
+        }
+        if !bytes[at].is_ascii() || at - open > placeholder.len() {
+            return None;
+        }
+        placeholder[at - open - 1] = bytes[at];
+        at += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_durations_are_as_short_as_they_can_be() {
+        let text = Text::new().number(0).str(" ").number(1_048_576);
+        assert_eq!(text.as_str(), "0 1048576");
+        for (duration, expected) in [
+            (Duration::from_secs(5), "5s"),
+            (Duration::from_millis(1500), "1.5s"),
+            (Duration::from_millis(2050), "2.05s"),
+            (Duration::from_millis(25), "25ms"),
+            (Duration::from_micros(500), "0.5ms"),
+            (Duration::ZERO, "0ms"),
+        ] {
+            assert_eq!(
+                Text::new().duration(duration).as_str(),
+                expected,
+                "{duration:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn characters_of_every_width_are_found() {
+        let text = "aé€🦀";
+        for (at, c) in text.char_indices() {
+            assert_eq!(char_at(text, at), c, "at byte {at}");
+        }
+    }
+}

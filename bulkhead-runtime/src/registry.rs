@@ -1,0 +1,301 @@
+//! Which partitions there are, and which handles are one partition.
+//!
+//! Declarations register at link time, so that a partition is known before its first call. An
+//! identity is a crate and a name. Copies of one declaration (a macro may double a function) and
+//! declarations that agree share it; where two disagree, the first by file, line and column holds,
+//! and [`verify`] tells.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::observer;
+use crate::partition::{Declared, Live, Partition, State};
+use crate::policy::{Policy, PolicyError, name_is_legal};
+use crate::snapshot::Snapshot;
+use crate::sync::Mutex;
+
+/// A declaration, collected at link time. Public for the expansion of the macros only.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Registration(&'static Partition);
+
+impl Registration {
+    /// Registers a static.
+    #[must_use]
+    pub const fn new(partition: &'static Partition) -> Self {
+        Self(partition)
+    }
+}
+
+inventory::collect!(Registration);
+
+/// The crate of those that [`register`] made: they belong to the program, not to a crate.
+const REGISTERED: &str = "";
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    lives: Vec::new(),
+    registered: Vec::new(),
+});
+
+struct Registry {
+    /// One for each identity that was used.
+    lives: Vec<&'static Live>,
+    registered: Vec<&'static Partition>,
+}
+
+/// All partitions of the program, one for each identity, ordered by crate and name; those that
+/// [`register`] made come first.
+///
+/// A partition is listed before its first call. A crate that is linked but never named by the program
+/// may be left out by the linker; `use that_crate as _;` keeps it.
+///
+/// # Examples
+/// ```
+/// # use bulkhead_runtime::{partition, partitions, Partition};
+/// #[partition(name = "mail", max = 2)]
+/// static MAIL: Partition;
+///
+/// assert!(partitions().any(|partition| partition.name() == "mail"));
+/// ```
+pub fn partitions() -> impl Iterator<Item = &'static Partition> {
+    let mut all: Vec<_> = declarations()
+        .chain(REGISTRY.lock().registered.iter().copied())
+        .collect();
+    all.sort_by_key(|partition| (identity(partition), partition.declared().site()));
+    all.dedup_by_key(|partition| identity(partition));
+    all.into_iter()
+}
+
+/// The partition of that name.
+///
+/// `None` when there is none, and when several crates have one of that name: those are looked up as
+/// `"that_crate/name"`, which works for every declared partition.
+#[must_use]
+pub fn partition(name: &str) -> Option<&'static Partition> {
+    if let Some((krate, name)) = name.split_once('/') {
+        return partitions().find(|partition| identity(partition) == (krate, name));
+    }
+    let mut named = partitions().filter(|partition| partition.name() == name);
+    named.next().filter(|_| named.next().is_none())
+}
+
+/// A [`Snapshot`] of every partition, in the order of [`partitions`].
+#[must_use]
+pub fn snapshots() -> Vec<Snapshot> {
+    partitions().map(Partition::snapshot).collect()
+}
+
+/// Makes a partition that only configuration knows; it lives as long as the program.
+///
+/// A second call with the same name and policy returns the same partition.
+///
+/// # Errors
+/// When the name is not legal, when it was registered with another policy, and when a crate declares
+/// a partition of that name.
+///
+/// # Examples
+/// ```
+/// use bulkhead_runtime::{register, Policy};
+///
+/// let partner = register("partner-7", Policy::checked(3)?)?;
+/// assert_eq!(partner.policy().max(), 3);
+///
+/// let error = register("Partner", Policy::new(3)).unwrap_err();
+/// assert!(error.to_string().starts_with("`name` may contain `a-z 0-9 _ - .`"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, RegisterError> {
+    name_is_legal(name).map_err(RegisterError::Name)?;
+    if let Some(declared) = declarations().find(|partition| partition.name() == name) {
+        return Err(RegisterError::Declared(Existing(*declared.declared())));
+    }
+    let caller = Location::caller();
+    let mut registry = REGISTRY.lock();
+    if let Some(&known) = registry
+        .registered
+        .iter()
+        .find(|partition| partition.name() == name)
+    {
+        return if *known.policy() == policy {
+            Ok(known)
+        } else {
+            Err(RegisterError::Registered(Existing(*known.declared())))
+        };
+    }
+    let declared = Declared {
+        name: String::from(name).leak(),
+        module: REGISTERED,
+        file: caller.file(),
+        line: caller.line(),
+        column: caller.column(),
+        policy,
+    };
+    let partition: &'static Partition = Box::leak(Box::new(Partition::declare(
+        declared,
+        Box::leak(Box::new(State::new())),
+    )));
+    registry.registered.push(partition);
+    Ok(partition)
+}
+
+/// Checks what only the whole program can tell: that no identity was declared with two policies.
+///
+/// One line for `main` or a test. Where two differ, the first by file and line holds all the same.
+///
+/// # Errors
+/// Names both sites of every conflict.
+///
+/// # Examples
+/// ```
+/// bulkhead_runtime::verify()?;
+/// # Ok::<(), bulkhead_runtime::VerifyError>(())
+/// ```
+pub fn verify() -> Result<(), VerifyError> {
+    let conflicts: Vec<_> = partitions().flat_map(conflicts_with).collect();
+    if conflicts.is_empty() {
+        Ok(())
+    } else {
+        Err(VerifyError { conflicts })
+    }
+}
+
+/// What the identity of `partition` shares; made on its first use.
+pub(crate) fn live(partition: &Partition) -> &'static Live {
+    let mut registry = REGISTRY.lock();
+    if let Some(live) = registry
+        .lives
+        .iter()
+        .find(|live| identity(live.partition) == identity(partition))
+    {
+        return live;
+    }
+    let first = declarations()
+        .chain(registry.registered.iter().copied())
+        .filter(|candidate| identity(candidate) == identity(partition))
+        .min_by_key(|candidate| candidate.declared().site())
+        .unwrap_or_else(|| Box::leak(Box::new(partition.copy())));
+    let live: &'static Live = Box::leak(Box::new(Live::new(first)));
+    registry.lives.push(live);
+    drop(registry);
+    for conflict in conflicts_with(first) {
+        observer::conflict(&conflict);
+    }
+    live
+}
+
+fn declarations() -> impl Iterator<Item = &'static Partition> {
+    inventory::iter::<Registration>().map(|registration| registration.0)
+}
+
+fn identity(partition: &Partition) -> (&'static str, &'static str) {
+    (partition.declared().crate_name(), partition.name())
+}
+
+/// The declarations of the identity of `first` whose policy is another, each site once.
+fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
+    let mut others: Vec<_> = declarations()
+        .filter(|other| identity(other) == identity(first) && other.policy() != first.policy())
+        .map(Partition::declared)
+        .collect();
+    others.sort_by_key(|declared| declared.site());
+    others.dedup_by_key(|declared| declared.site());
+    others.into_iter().map(|other| Conflict {
+        first: *first.declared(),
+        other: *other,
+    })
+}
+
+/// Two declarations of one identity that disagree.
+#[derive(Debug, Clone)]
+pub(crate) struct Conflict {
+    pub(crate) first: Declared,
+    other: Declared,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} (this one holds) and {}",
+            Site(&self.first),
+            Site(&self.other)
+        )
+    }
+}
+
+struct Site<'a>(&'a Declared);
+
+impl fmt::Display for Site<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Declared {
+            file, line, policy, ..
+        } = self.0;
+        write!(
+            f,
+            "{file}:{line} says max = {}, queue = {}",
+            policy.max(),
+            policy.queue()
+        )?;
+        if policy.queue() > 0 {
+            write!(f, ", wait = {:?}", policy.wait())?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a partition was not registered.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The name is not legal.
+    #[error(transparent)]
+    Name(PolicyError),
+    /// The name was registered with another policy.
+    #[error("`{}` is already registered with another policy: {}", .0.name(), .0)]
+    Registered(Existing),
+    /// A crate declares a partition of that name.
+    #[error("`{}` is already declared: {}; use it through `partition(\"{}/{}\")`", .0.name(), .0, .0.0.crate_name(), .0.name())]
+    Declared(Existing),
+}
+
+/// The partition that already has a name: displayed as its site and its policy.
+#[derive(Debug, Clone)]
+pub struct Existing(Declared);
+
+impl Existing {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl fmt::Display for Existing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Site(&self.0).fmt(f)
+    }
+}
+
+/// Identities that were declared with two policies: displayed one a line, with both sites.
+#[derive(Debug, Clone)]
+pub struct VerifyError {
+    conflicts: Vec<Conflict>,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, conflict) in self.conflicts.iter().enumerate() {
+            let separator = if at > 0 { "\n" } else { "" };
+            let Declared { name, .. } = conflict.first;
+            write!(
+                f,
+                "{separator}`{}/{name}` has two policies: {conflict}",
+                conflict.first.crate_name()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for VerifyError {}

@@ -1,0 +1,113 @@
+//! Every count of a partition at one moment.
+
+use std::time::Duration;
+
+use crate::admission::Tally;
+use crate::outcome::Outcomes;
+use crate::partition::Live;
+
+/// Every count of a partition at one moment.
+///
+/// When nothing moves, these hold:
+///
+/// * `started = waiting + granted + admitted + rejected.total() + abandoned`
+/// * `admitted = in_flight + outcomes.total()`
+/// * `in_flight + granted ≤ max`, `waiting ≤ queue`, `headroom = max − in_flight − granted`
+///
+/// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
+/// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise, and
+/// one may lag behind the gauges by a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The name of the partition.
+    pub name: &'static str,
+    /// The crate that declares it; empty for one that [`register`](crate::register) made.
+    pub crate_name: &'static str,
+    /// Permits that there are.
+    pub max: u64,
+    /// Calls that may wait.
+    pub queue: u64,
+    /// Bodies that run.
+    pub in_flight: u64,
+    /// Permits handed to waiters that have not claimed them yet.
+    pub granted: u64,
+    /// Calls that wait.
+    pub waiting: u64,
+    /// Permits left.
+    pub headroom: u64,
+    /// Calls that ever came.
+    pub started: u64,
+    /// Bodies that ever started.
+    pub admitted: u64,
+    /// Callers that left while they waited.
+    pub abandoned: u64,
+    /// Calls whose body never started, by reason.
+    pub rejected: Rejected,
+    /// How the admitted calls ended.
+    pub outcomes: Outcomes,
+    /// The moving mean of the time from permit to end, queueing not included. One call in 64 is
+    /// timed; zero before the first of them has ended.
+    pub mean_call: Duration,
+}
+
+/// Calls whose body never started, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// Neither a permit nor a place in the queue was free.
+    pub full: u64,
+    /// The `wait` was over.
+    pub wait_timeout: u64,
+    /// The caller's deadline had passed.
+    pub deadline: u64,
+}
+
+impl Rejected {
+    /// All of them.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.full + self.wait_timeout + self.deadline
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn of(live: &Live) -> Self {
+        let Tally {
+            in_flight,
+            granted,
+            waiting,
+            full,
+            wait_timeout,
+            deadline,
+            abandoned,
+            outcomes,
+            mean,
+        } = live.gate.tally();
+        let declared = live.partition.declared();
+        let [max, queue] = [declared.policy.max(), declared.policy.queue()].map(u64::from);
+        let [in_flight, granted, waiting] = [in_flight, granted, waiting].map(u64::from);
+        let rejected = Rejected {
+            full,
+            wait_timeout,
+            deadline,
+        };
+        let admitted = in_flight + outcomes.total();
+        Self {
+            name: declared.name,
+            crate_name: declared.crate_name(),
+            max,
+            queue,
+            in_flight,
+            granted,
+            waiting,
+            headroom: max.saturating_sub(in_flight + granted),
+            started: waiting + granted + admitted + rejected.total() + abandoned,
+            admitted,
+            abandoned,
+            rejected,
+            outcomes,
+            mean_call: mean,
+        }
+    }
+}

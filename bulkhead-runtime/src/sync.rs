@@ -1,0 +1,43 @@
+//! The only door to atomics and locks.
+//!
+//! Everything that two threads share goes through here, so that a model checker can stand in for
+//! the real thing and a lint can forbid every other way in.
+
+#![expect(clippy::disallowed_types, reason = "this module is the door")]
+
+pub(crate) use std::sync::MutexGuard;
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// A lock that does not know poisoning.
+///
+/// Nothing of the user's runs while one of our locks is held: wakers are cloned, called and dropped
+/// outside. So a panic cannot leave the guarded state half-changed, and a poisoned lock would only
+/// turn one panic into many.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Keeps what it holds on a cache line of its own, so that rejections counted by some cores do not
+/// slow down the admissions of others.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct OwnLine<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for OwnLine<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

@@ -1,0 +1,60 @@
+//! The only door to the clock.
+//!
+//! It is tokio's clock, so that `tokio::time::pause` moves everything: waits, timeouts, and the
+//! instant at which a grant that nobody claims is taken back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use tokio::task::unconstrained;
+pub(crate) use tokio::time::Instant;
+use tokio::time::{Sleep, sleep_until};
+
+/// The present. Works without a runtime.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// `start + span`; a span that the clock cannot express ends in about thirty years, which is what
+/// tokio does for its own timers.
+pub(crate) fn after(start: Instant, span: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
+    start.checked_add(span).unwrap_or_else(|| start + FAR)
+}
+
+pin_project! {
+    /// One timer that a call arms when it first has to wait, and re-arms for the next thing that it
+    /// waits for. Unarmed it costs nothing and needs no runtime.
+    #[derive(Debug, Default)]
+    pub(crate) struct Timer {
+        #[pin]
+        sleep: Option<Sleep>,
+    }
+}
+
+impl Timer {
+    /// Ready once `instant` has come; until then the task is woken at `instant`.
+    ///
+    /// The timer is polled outside tokio's cooperative budget: a body that uses up the budget in
+    /// every poll would otherwise never time out.
+    ///
+    /// # Panics
+    /// When the timer has to be armed outside a tokio runtime with time enabled.
+    pub(crate) fn poll_until(
+        self: Pin<&mut Self>,
+        instant: Instant,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let mut sleep = self.project().sleep;
+        match sleep.as_mut().as_pin_mut() {
+            Some(armed) if armed.deadline() == instant => {}
+            Some(armed) => armed.reset(instant),
+            None => sleep.set(Some(sleep_until(instant))),
+        }
+        let armed = sleep.as_pin_mut().expect("armed in the lines above");
+        Pin::new(&mut unconstrained(armed)).poll(cx)
+    }
+}

@@ -1,0 +1,94 @@
+//! Statuses, `Retry-After` and problem details (RFC 9457) for the types of the crate `http`.
+
+use std::fmt::Write as _;
+
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+
+use crate::error::{BulkheadError, Reason};
+
+/// Available with the feature `http`.
+impl BulkheadError {
+    /// The status that says it: 503 for a call that never ran, 504 for one that ran out of time.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self.reason() {
+            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Reason::CallTimeout => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    /// The whole response: status, `Retry-After` where trying again may help, and problem details.
+    ///
+    /// `Retry-After` is in whole seconds, drawn for each response between
+    /// [`retry_after`](Self::retry_after) and twice as much, at most 30: clients that were rejected
+    /// together do not come back together. The body is `application/problem+json` and names the
+    /// partition and the reason, nothing else.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Partition};
+    /// #[partition(name = "quotes", max = 1)]
+    /// static QUOTES: Partition;
+    ///
+    /// let _permit = QUOTES.try_enter()?;
+    /// let response = QUOTES.try_enter().unwrap_err().to_response::<String>();
+    /// assert_eq!(response.status(), 503);
+    /// assert_eq!(response.headers()["content-type"], "application/problem+json");
+    /// assert!(["1", "2"].map(|s| s.as_bytes()).contains(&response.headers()["retry-after"].as_bytes()));
+    /// # Ok::<(), bulkhead_runtime::BulkheadError>(())
+    /// ```
+    #[must_use]
+    pub fn to_response<B: From<String>>(&self) -> Response<B> {
+        let mut response = Response::new(B::from(self.problem()));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if let Some(seconds) = self.retry_after_seconds() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    /// Every whole number of seconds from once to twice the hint is as likely as the others. Rounding
+    /// up a factor instead would send everybody back after two seconds when the hint is one.
+    fn retry_after_seconds(&self) -> Option<u64> {
+        const LONGEST: u64 = 30;
+        let hint = self.retry_after()?;
+        let least = hint.as_secs() + u64::from(hint.subsec_nanos() > 0);
+        Some(fastrand::u64(least..=2 * least).min(LONGEST))
+    }
+
+    fn problem(&self) -> String {
+        let status = self.status();
+        let title = status.canonical_reason().unwrap_or_default();
+        let detail = match self.reason() {
+            Reason::CallTimeout => "the call took too long",
+            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
+                "too many calls at the moment"
+            }
+        };
+        let mut problem = String::with_capacity(160);
+        // Neither a name nor a reason has a character that JSON would have to escape.
+        write!(
+            problem,
+            r#"{{"type":"about:blank","title":"{title}","status":{},"detail":"{detail}","partition":"{}","reason":"{}"}}"#,
+            status.as_u16(),
+            self.partition(),
+            self.reason(),
+        )
+        .expect("a string takes everything");
+        problem
+    }
+}
+
+impl From<BulkheadError> for StatusCode {
+    fn from(error: BulkheadError) -> Self {
+        error.status()
+    }
+}

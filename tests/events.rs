@@ -1,0 +1,172 @@
+//! One event for the first rejection, then at most one a second; and a listener that panics.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use bulkhead_runtime::{BulkheadError, bulkhead, partition};
+use common::{assert_idle, ms, plain, queued};
+use tokio::time::advance;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+type Fields = BTreeMap<&'static str, String>;
+
+/// Keeps the fields of every event, or panics.
+#[derive(Default, Clone)]
+struct Listener {
+    heard: Arc<Mutex<Vec<Fields>>>,
+    panics: bool,
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        !metadata.is_span()
+            && *metadata.level() == Level::WARN
+            && metadata.target().starts_with("bulkhead_runtime")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        assert!(!self.panics, "a listener that panics");
+        let mut fields = Keep::default();
+        event.record(&mut fields);
+        self.heard.lock().unwrap().push(fields.0);
+    }
+}
+
+#[derive(Default)]
+struct Keep(Fields);
+
+impl Visit for Keep {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+}
+
+impl Listener {
+    fn take(&self) -> Vec<Fields> {
+        std::mem::take(&mut self.heard.lock().unwrap())
+    }
+}
+
+#[bulkhead(name = "storm", max = 1)]
+async fn annotated() -> Result<(), BulkheadError> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overload_is_not_a_storm_of_events() {
+    let listener = Listener::default();
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let storm = partition("storm").unwrap();
+    let held = storm.try_enter().unwrap();
+
+    for _ in 0..100 {
+        annotated().await.unwrap_err();
+    }
+    let [first] = &listener.take()[..] else {
+        panic!("one event for a hundred rejections in one moment")
+    };
+    let expected = [
+        ("partition", "storm"),
+        ("function", "events::annotated"),
+        ("reason", "full"),
+        ("in_flight", "1"),
+        ("max", "1"),
+        ("waiting", "0"),
+        ("queue", "0"),
+        ("suppressed", "0"),
+        ("message", "call rejected"),
+    ];
+    assert_eq!(
+        *first,
+        expected
+            .map(|(field, value)| (field, value.to_owned()))
+            .into()
+    );
+
+    advance(ms(999)).await;
+    annotated().await.unwrap_err();
+    assert!(listener.take().is_empty(), "less than a second later");
+    advance(ms(1)).await;
+    annotated().await.unwrap_err();
+    assert_eq!(
+        listener.take()[0]["suppressed"],
+        "100",
+        "99 at once and one later were not told"
+    );
+
+    let neighbour = queued("storm-neighbour", 1, 1, ms(5));
+    let held_there = neighbour.try_enter().unwrap();
+    neighbour.enter().await.unwrap_err();
+    let told = listener.take();
+    assert_eq!(
+        (told[0]["partition"].as_str(), told[0]["reason"].as_str()),
+        ("storm-neighbour", "wait_timeout")
+    );
+    assert!(!told[0].contains_key("function"), "taken by hand");
+    drop((held, held_there));
+}
+
+#[tokio::test]
+async fn a_listener_that_panics_changes_neither_result_nor_counts() {
+    let _listening = tracing::subscriber::set_default(Listener {
+        panics: true,
+        ..Listener::default()
+    });
+    let partition = plain("panicking-listener", 1);
+    let held = partition.try_enter().unwrap();
+    let error = partition.try_enter().unwrap_err();
+    assert!(
+        matches!(error, BulkheadError::Full(_)),
+        "the caller gets its rejection"
+    );
+    drop(held);
+    assert_eq!(partition.snapshot().rejected.full, 1);
+    assert_idle(partition);
+}
+
+mod conflict {
+    use bulkhead_runtime::{BulkheadError, bulkhead};
+
+    #[bulkhead(name = "events-conflict", max = 1)]
+    pub(super) async fn first() -> Result<(), BulkheadError> {
+        Ok(())
+    }
+
+    #[bulkhead(name = "events-conflict", max = 2)]
+    pub(super) async fn second() -> Result<(), BulkheadError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn two_policies_under_one_name_are_told_when_the_partition_is_first_used() {
+    let listener = Listener::default();
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    conflict::first().await.unwrap();
+    conflict::first().await.unwrap();
+    let [event] = &listener.take()[..] else {
+        panic!("told once")
+    };
+    assert!(
+        event["message"].contains("says max = 1") && event["message"].contains("says max = 2"),
+        "{event:?}"
+    );
+}

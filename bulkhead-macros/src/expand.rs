@@ -1,6 +1,6 @@
 //! `#[bulkhead]`: one declaration and one call.
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Error, Meta};
@@ -10,17 +10,18 @@ use crate::captures;
 use crate::fallback;
 use crate::function::{Function, Shape};
 use crate::keys::{Attribute, Key};
+use crate::list;
 use crate::policy::{Policy, constant};
 use crate::scope;
 use crate::span::Ends;
 
-pub(crate) fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
-    let (mut args, mut errors) = Args::parse(Attribute::Bulkhead, list);
+pub(crate) fn bulkhead(tokens: TokenStream, item: &TokenStream) -> TokenStream {
+    let (mut args, mut errors) = list::read(Attribute::Bulkhead, tokens);
     let function = match Function::parse(item.clone()) {
         Ok(function) => function,
         Err(error) => {
             errors.push(error);
-            return fallback::beside(&item, &errors);
+            return fallback::beside(item, &errors);
         }
     };
     scope::check(&mut args, &function, &mut errors);
@@ -79,9 +80,10 @@ fn partition(policy: &Policy<'_>, args: &Args, runtime: &TokenStream) -> TokenSt
 
 fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
-    let partition = match args.shared {
-        Shared::At(_) => quote_spanned!(mixed=> __BULKHEAD_PARTITION),
-        _ => quote_spanned!(mixed=> &__BULKHEAD_PARTITION),
+    let partition = if let Shared::At(_) = args.shared {
+        quote_spanned!(mixed=> __BULKHEAD_PARTITION)
+    } else {
+        quote_spanned!(mixed=> &__BULKHEAD_PARTITION)
     };
     let name = Literal::string(&function.name.unraw().to_string());
     let with_timeout = args.timeout.value().map(|_| {
@@ -104,15 +106,15 @@ fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream 
     } else {
         quote_spanned!(mixed=> guard)
     };
-    let judge = judge(function, args);
+    let judge = judge(function, args, runtime);
     let body = body(function);
     match &function.shape {
         Shape::Async => quote_spanned! {mixed=>
-            #runtime::__private::#guard(&__BULKHEAD_FUNCTION, async move #body, #judge).await
+            return #runtime::__private::#guard(&__BULKHEAD_FUNCTION, async move #body, #judge).await
         },
         Shape::Boxed(ty) => quote_spanned! {mixed=>
             let future: #ty = #runtime::__private::once(move || -> #ty #body);
-            ::std::boxed::Box::pin(#runtime::__private::#guard(&__BULKHEAD_FUNCTION, future, #judge))
+            return ::std::boxed::Box::pin(#runtime::__private::#guard(&__BULKHEAD_FUNCTION, future, #judge))
         },
     }
 }
@@ -137,10 +139,15 @@ fn body(function: &Function) -> TokenStream {
     let never = match &function.shape {
         Shape::Async if !function.output.is_unknown() => {
             let ty = &function.output.nameable;
+            // "Expected because of this return": that is said about the type.
+            let typed_return = function
+                .output
+                .ends
+                .move_here(quote_spanned!(mixed=> return never;));
             quote_spanned! {mixed=>
                 if let ::core::option::Option::Some(never) = ::core::option::Option::None::<#ty> {
                     #captures
-                    return never;
+                    #typed_return
                 }
             }
         }
@@ -150,25 +157,31 @@ fn body(function: &Function) -> TokenStream {
 }
 
 /// How a rejection becomes the return value, and what a returned value means. A type that cannot
-/// carry a rejection is underlined as a whole.
-fn judge(function: &Function, args: &Args) -> TokenStream {
+/// carry a rejection is underlined as a whole, and so is a `reject` that returns something else.
+fn judge(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
-    let (method, arguments) = match (args.reject.value(), args.classify.value()) {
-        (None, None) => (quote_spanned!(mixed=> by_type), TokenStream::new()),
-        (Some(reject), None) => (quote_spanned!(mixed=> reject), reject.tokens.clone()),
-        (None, Some(classify)) => (quote_spanned!(mixed=> classify), classify.tokens.clone()),
+    let output = function.output.ends;
+    let (at, method, given) = match (args.reject.value(), args.classify.value()) {
+        (None, None) => (output, "by_type", TokenStream::new()),
+        (Some(reject), None) => (reject.ends, "reject", reject.tokens.clone()),
+        (None, Some(classify)) => (output, "classify", classify.tokens.clone()),
         (Some(reject), Some(classify)) => {
-            let (reject, classify) = (&reject.tokens, &classify.tokens);
+            let (reject_tokens, classify) = (&reject.tokens, &classify.tokens);
             (
-                quote_spanned!(mixed=> reject_and_classify),
-                quote!(#reject, #classify),
+                reject.ends,
+                "reject_and_classify",
+                quote!(#reject_tokens, #classify),
             )
         }
     };
-    let answer = function
-        .output
-        .ends
-        .call(quote_spanned!(mixed=> ask.#method), arguments);
+    let method = Ident::new(method, mixed);
+    let path = quote_spanned!(mixed=> #runtime::__private::Ask::#method);
+    // rustc blames the argument; only a call is as wide as the tokens of its two ends.
+    let ask = at.call(
+        quote_spanned!(mixed=> ::core::convert::identity),
+        quote_spanned!(mixed=> ask),
+    );
+    let answer = at.call(path, quote_spanned!(mixed=> #ask, #given));
     quote_spanned!(mixed=> |ask| #answer)
 }
 
@@ -190,13 +203,13 @@ fn taken_twice(args: &Args, function: &Function) -> Vec<Error> {
         .iter()
         .filter_map(|attribute| match &attribute.meta {
             Meta::List(list) if is_bulkhead(list) => {
-                identity(&Args::parse(Attribute::Bulkhead, list.tokens.clone()).0)
+                identity(&list::read(Attribute::Bulkhead, list.tokens.clone()).0)
             }
             _ => None,
         });
     let same = below.filter(|(other, _)| *other == own);
     same.map(|(_, ends)| {
-        let partition = own.replace(' ', "").replace('"', "");
+        let partition = own.replace([' ', '"'], "");
         ends.error(format!("`{partition}` is taken twice by one call: with all permits busy it would wait for itself"))
     })
     .collect()

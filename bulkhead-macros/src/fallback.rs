@@ -28,10 +28,6 @@ pub(crate) fn unguarded(function: &Function, args: &Args, errors: &Errors) -> To
     let rules = args.runtime().map_or_else(TokenStream::new, |runtime| {
         Policy::new(args, &runtime).constants()
     });
-    let body = if rules.is_empty() {
-        function.braces(quote!(#inner_attributes #body))
-    } else {
-        function.braces(quote!(#inner_attributes #rules match () { () => #body }))
-    };
+    let body = function.braces(quote!(#inner_attributes #rules match () { () => #body }));
     beside(&quote!(#header #body), errors)
 }

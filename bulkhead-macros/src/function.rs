@@ -9,7 +9,8 @@ use syn::{
 };
 
 use crate::item::{self, Found, Kind};
-use crate::output::{self, Output};
+use crate::output::Output;
+use crate::refusal;
 
 /// A function with a body.
 pub(crate) struct Function {
@@ -59,7 +60,7 @@ impl Function {
         let (inner_attributes, body) = split_inner_attributes(body);
         let boxed =
             Output::of_boxed_future(&signature.output).filter(|_| signature.asyncness.is_none());
-        let refused = refusal(&signature, boxed.is_some());
+        let refused = refusal::of(&signature, boxed.is_some());
         let shape = match &boxed {
             Some(_) => Shape::Boxed(return_type(&signature)),
             None => Shape::Async,
@@ -139,7 +140,7 @@ fn read_header(input: ParseStream<'_>) -> Result<(Vec<Attribute>, Signature)> {
     let attributes = input.call(Attribute::parse_outer)?;
     let found = Found::at(input)?;
     if !matches!(found.kind, Kind::Function) {
-        return Err(no_function(&found));
+        return Err(refusal::no_function(&found));
     }
     input.parse::<Visibility>().map(drop)?;
     input.parse::<Option<Token![default]>>()?;
@@ -151,57 +152,6 @@ fn read_header(input: ParseStream<'_>) -> Result<(Vec<Attribute>, Signature)> {
     })?;
     input.parse::<Option<Token![;]>>()?;
     Ok((attributes, signature))
-}
-
-fn no_function(found: &Found) -> Error {
-    let text = match &found.kind {
-        Kind::Methods => {
-            "`#[bulkhead]` belongs on the methods; put it on each `async fn` that should take a permit".to_owned()
-        }
-        Kind::Call(path) => {
-            format!("`#[bulkhead]` cannot see through `{path}!`: put it on the function inside the macro")
-        }
-        Kind::Other("a static") => {
-            "`#[bulkhead]` can only be used on an `async fn`, found a static; a partition is declared with `#[partition]`"
-                .to_owned()
-        }
-        Kind::Other(what) => format!("`#[bulkhead]` can only be used on an `async fn`, found {what}"),
-        Kind::Function => "`#[bulkhead]` can only be used on an `async fn`".to_owned(),
-    };
-    Error::new(found.span, text)
-}
-
-fn refusal(signature: &Signature, is_boxed_future: bool) -> Option<Error> {
-    if let Some(token) = &signature.constness {
-        return Some(Error::new(
-            token.span,
-            "a permit cannot be taken in a `const fn`",
-        ));
-    }
-    if let Some(variadic) = &signature.variadic {
-        return Some(Error::new_spanned(
-            &variadic.dots,
-            "a variadic function cannot be guarded",
-        ));
-    }
-    if signature.asyncness.is_none() && !is_boxed_future {
-        return Some(Error::new(signature.fn_token.span, not_async(signature)));
-    }
-    output::is_never(&signature.output).then(|| {
-        let text = "`#[bulkhead]` cannot report a rejection through the return type `!`\n\
-                    note: return `Result<T, E>` where `E: From<bulkhead_runtime::BulkheadError>`";
-        Error::new_spanned(return_type(signature), text)
-    })
-}
-
-fn not_async(signature: &Signature) -> &'static str {
-    if output::is_impl_future(&signature.output) {
-        "`#[bulkhead]` guards the body of an `async fn`; write this one as `async fn`, or guard the future with \
-         `partition.call(..)`"
-    } else {
-        "`#[bulkhead]` can only be used on an `async fn`\n\
-         help: add `async`; if another attribute such as `#[tokio::test]` is above, move `#[bulkhead]` above it"
-    }
 }
 
 fn return_type(signature: &Signature) -> TokenStream {
@@ -285,5 +235,110 @@ fn collect_names(pattern: &Pat, names: &mut Vec<Ident>) {
             plain.for_each(|field| collect_names(&field.pat, names));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(item: &str) -> Function {
+        Function::parse(item.parse().expect("the item is made of tokens"))
+            .unwrap_or_else(|error| panic!("{item}: {error}"))
+    }
+
+    fn names(function: &Function) -> Vec<String> {
+        function
+            .arguments
+            .iter()
+            .map(|argument| argument.name.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_body_that_is_half_typed_is_still_a_body() {
+        let function = parsed("pub async fn f(a: u32) -> Result<u32, E> { let x = a. ; if x { } }");
+        assert_eq!(function.name, "f");
+        assert!(function.refused.is_none(), "it is an async fn");
+    }
+
+    #[test]
+    fn the_names_of_every_pattern_are_found_in_order() {
+        let function = parsed(
+            "async fn f(&self, State(app): State<App>, (a, mut b): (u8, u8), [x, .., y]: [u8; 4], w @ R { z, .. }: R, \
+             &n: &u8, ref r: String, _: u8, _guard: G, Unit: Unit) {}",
+        );
+        assert_eq!(
+            names(&function),
+            [
+                "self", "app", "a", "b", "x", "y", "w", "z", "n", "r", "_guard"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_argument_keeps_its_cfg_and_is_skipped_when_it_may_have_one() {
+        let function = parsed(
+            "async fn f(#[cfg(any())] a: u8, #[allow(unused)] b: u8, #[cfg_attr(x, cfg(y))] c: u8) {}",
+        );
+        assert_eq!(names(&function), ["a", "b"]);
+        assert_eq!(
+            function.arguments[0].cfgs.to_string().replace(' ', ""),
+            "#[cfg(any())]"
+        );
+        assert!(
+            function.arguments[1].cfgs.is_empty(),
+            "only `cfg` decides whether there is a name"
+        );
+    }
+
+    #[test]
+    fn inner_attributes_leave_the_body() {
+        let function = parsed(
+            "async fn f() { #![allow(unused)] #![doc = \"x\"] #[allow(dead_code)] fn g() {} }",
+        );
+        assert_eq!(
+            function.inner_attributes.to_string().matches('#').count(),
+            2,
+            "{}",
+            function.inner_attributes
+        );
+        assert!(
+            function.body.stream().to_string().starts_with("# [allow"),
+            "{}",
+            function.body
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_guarded_is_refused_once() {
+        for (item, expected) in [
+            (
+                "const fn f() {}",
+                "a permit cannot be taken in a `const fn`",
+            ),
+            (
+                "async fn f(a: u8, ...) {}",
+                "a variadic function cannot be guarded",
+            ),
+            (
+                "fn f() {}",
+                "`#[bulkhead]` can only be used on an `async fn`\n",
+            ),
+            (
+                "fn f() -> impl Future<Output = u8> + Send { g() }",
+                "`#[bulkhead]` guards the body of an `async fn`",
+            ),
+            (
+                "async fn f() -> ! { loop {} }",
+                "`#[bulkhead]` cannot report a rejection through the return type `!`",
+            ),
+        ] {
+            let text = parsed(item).refused.map(|error| error.to_string());
+            assert!(
+                text.as_ref().is_some_and(|text| text.starts_with(expected)),
+                "{item}: {text:?}"
+            );
+        }
     }
 }

@@ -175,11 +175,16 @@ fn within(slips: usize, a: &[u8], b: &[u8]) -> bool {
         ([], rest) | (rest, []) => rest.len() <= slips,
         ([x, a @ ..], [y, b @ ..]) if x == y => within(slips, a, b),
         _ if slips == 0 => false,
-        ([p, q, a @ ..], [r, s, b @ ..]) if p == s && q == r && within(slips - 1, a, b) => true,
-        ([_, a_rest @ ..], [_, b_rest @ ..]) => [(a_rest, b), (a, b_rest), (a_rest, b_rest)]
-            .iter()
-            .any(|(a, b)| within(slips - 1, a, b)),
+        _ if is_swapped(a, b) && within(slips - 1, &a[2..], &b[2..]) => true,
+        ([_, a_rest @ ..], [_, b_rest @ ..]) => {
+            let one_less = [(a_rest, b), (a, b_rest), (a_rest, b_rest)];
+            one_less.iter().any(|(a, b)| within(slips - 1, a, b))
+        }
     }
+}
+
+fn is_swapped(a: &[u8], b: &[u8]) -> bool {
+    a.len() >= 2 && b.len() >= 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 #[cfg(test)]

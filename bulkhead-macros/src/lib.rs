@@ -1,4 +1,15 @@
-//! The attribute macros of `bulkhead-runtime`.
+//! The attribute macros of `bulkhead-runtime`, which re-exports them: use them from there.
+//!
+//! `#[bulkhead]` guards a function, `#[partition]` declares a partition that several functions
+//! share. Both check what tokens can tell; every rule about a *value* is a `const fn` of the
+//! runtime, which the expansion calls under the place where the value stands.
+//!
+//! The way of an attribute through this crate: `list` reads it into `args` (`keys`, `value`, `duration`),
+//! `function` the item (`item`, `output`, `refusal`), `scope` and `policy` hold the one against the other, and
+//! `expand` or `partition` write what is compiled; `fallback` does when something is wrong.
+
+#![forbid(unsafe_code)]
+
 mod args;
 mod captures;
 mod duration;
@@ -8,23 +19,217 @@ mod fallback;
 mod function;
 mod item;
 mod keys;
+mod list;
 mod output;
 mod partition;
 mod policy;
+mod refusal;
 mod scope;
 mod span;
 mod value;
 
 use proc_macro::TokenStream;
 
-/// guard
+/// Gives an async function a partition: at most `max` calls of it run at once.
+///
+/// A call that finds a permit runs. One that does not waits, if there is a `queue` and a place in
+/// it, and is rejected otherwise: it returns a `BulkheadError`, turned into the error of its
+/// `Result`, and the body never runs. The permit is given back when the call ends: on return, `?`,
+/// panic, timeout, and when its future is dropped.
+///
+/// # Keys
+///
+/// | key | meaning | left out |
+/// |---|---|---|
+/// | `name = "report"` | the partition's label in errors and metrics: `[a-z][a-z0-9_.-]*`, at most 64 bytes | compulsory |
+/// | `max = 4` | permits: how many calls may be in flight at once, 1 to 2²⁰ | compulsory |
+/// | `queue = 8` | how many more may wait, 0 to 2²⁰ | 0: a full partition rejects at once |
+/// | `wait = 25ms` | the longest time in the queue; compulsory with a queue, an error without one | – |
+/// | `timeout = 2s` | the longest time of the body, from the permit to its end; longer than `wait` | none |
+/// | `reject = to_mine` | a function from `BulkheadError` to the error of the `Result`, or to the whole return type | `From`, see below |
+/// | `classify = verdict` | a function from `&Return` to `Verdict`: what a returned value means | `Err` is a failure |
+/// | `crate = path` | where `bulkhead_runtime` is found, for a crate that re-exports or renames it | `::bulkhead_runtime` |
+///
+/// The path of a partition stands for the first four: `#[bulkhead(postgres::CHECKOUT, timeout =
+/// 500ms)]` takes its permits from a static that is declared with `#[partition]`, there or in
+/// another crate.
+///
+/// Durations are literals with a unit, `25ms`, `1.5s`, `2m`, `1h`, or constant `Duration`
+/// expressions, from 1 ms, the finest that the timer knows, to 365 days. Numbers and names are
+/// literals or constant expressions. All of it is checked while compiling, constants included.
+///
+/// # Which functions
+///
+/// Free functions and methods, generic ones, trait methods with a body, trait implementations, and
+/// functions that return a boxed future, as `#[async_trait]` and `#[async_recursion]` leave them
+/// behind. Of the latter the future is guarded, not the call that makes it. The signature stays as
+/// it is written.
+///
+/// - One attribute is one partition: all instantiations of a generic function, and all types that
+///   use a default method, share it. Within a crate, so do functions with the same name and policy.
+/// - Of two attributes on one function, the lower one is entered first.
+/// - Put it above an attribute that takes the `async` away, such as `#[tokio::main]`.
+/// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. A
+///   depth beyond `max` is rejected, or waits for itself until `wait` is over.
+/// - The permit is given back when the function returns. A stream that it returned or a task that it
+///   spawned goes on without one.
+///
+/// # Return types
+///
+/// A `Result` whose error type implements `From<BulkheadError>`, however it is spelled. For the
+/// error type of another crate write `reject = function`; the same key serves a return type that is
+/// no `Result`. With the feature `axum`, a bare `Response` carries a rejection too.
+///
+/// # Errors
+///
+/// The function returns, besides its own errors, a converted
+/// - `BulkheadError::Full` when no permit and no place in the queue is free,
+/// - `BulkheadError::WaitTimeout` when none became free within `wait`,
+/// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then.
+///
+/// # Panics
+///
+/// Waiting and timeouts need a tokio runtime whose time is enabled. A call that finds room or is
+/// rejected needs no runtime at all.
+///
+/// # Cancel safety
+///
+/// Dropping the future at any await gives back what it holds: a place in the queue, or the permit,
+/// once the body is dropped. A waiting call loses its place. What the body itself loses is the
+/// body's affair, with or without the attribute.
+///
+/// Arguments drop in the order of a plain async function. Only what has no name, a `_` or the rest
+/// of a destructured argument, drops after all that has.
+///
+/// # Examples
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead};
+///
+/// #[derive(Debug)]
+/// enum AppError {
+///     Busy(BulkheadError),
+///     NoSuchBranch,
+/// }
+///
+/// impl From<BulkheadError> for AppError {
+///     fn from(error: BulkheadError) -> Self {
+///         Self::Busy(error)
+///     }
+/// }
+///
+/// #[bulkhead(name = "report", max = 1)]
+/// async fn monthly_report(branch: u32) -> Result<String, AppError> {
+///     tokio::task::yield_now().await;
+///     if branch > 99 { Err(AppError::NoSuchBranch) } else { Ok(format!("report of {branch}")) }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let (first, second) = tokio::join!(monthly_report(1), monthly_report(2));
+/// assert_eq!(first.unwrap(), "report of 1");
+/// assert!(matches!(second, Err(AppError::Busy(BulkheadError::Full(_)))));
+/// assert!(matches!(monthly_report(100).await, Err(AppError::NoSuchBranch)));
+/// # }
+/// ```
+///
+/// A queue, a timeout, and the error type of somebody else:
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, Verdict, bulkhead};
+///
+/// fn to_io(error: BulkheadError) -> std::io::Error {
+///     std::io::Error::other(error)
+/// }
+///
+/// /// A missing file is an answer, not a failure of the disk.
+/// fn verdict(result: &std::io::Result<String>) -> Verdict {
+///     match result {
+///         Ok(_) => Verdict::Success,
+///         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Verdict::Ignored,
+///         Err(_) => Verdict::Failure,
+///     }
+/// }
+///
+/// #[bulkhead(
+///     name = "disk", max = 8, queue = 16, wait = 25ms, timeout = 2s,
+///     reject = to_io, classify = verdict,
+/// )]
+/// async fn read(path: &str) -> std::io::Result<String> {
+///     std::fs::read_to_string(path)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert!(read("/no/such/file").await.is_err());
+/// let disk = bulkhead_runtime::partition("disk").unwrap().snapshot();
+/// assert_eq!((disk.admitted, disk.outcomes.ignored), (1, 1));
+/// # }
+/// ```
 #[proc_macro_attribute]
 pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
-    expand::bulkhead(list.into(), item.into()).into()
+    expand::bulkhead(list.into(), &item.into()).into()
 }
 
-/// declare
+/// Declares a partition: `static NAME: Partition;`, without an initialiser.
+///
+/// For a partition that several functions share, each through `#[bulkhead(path::NAME)]`, or that is
+/// entered by hand. It is registered before `main`, so its counts stand at zero before the first
+/// call.
+///
+/// # Keys
+///
+/// | key | meaning | left out |
+/// |---|---|---|
+/// | `name = "checkout"` | the label in errors and metrics: `[a-z][a-z0-9_.-]*`, at most 64 bytes | compulsory |
+/// | `max = 20` | permits: how many calls may be in flight at once, 1 to 2²⁰ | compulsory |
+/// | `queue = 20` | how many more may wait, 0 to 2²⁰ | 0: a full partition rejects at once |
+/// | `wait = 25ms` | the longest time in the queue; compulsory with a queue, an error without one | – |
+/// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
+///
+/// `timeout`, `reject` and `classify` are about one function and belong there.
+///
+/// The policy can be read while compiling, so that one number is written once:
+/// `PgPoolOptions::new().max_connections(CHECKOUT.policy().max())`.
+///
+/// # Errors
+///
+/// The static itself cannot fail. Two declarations of one name in one crate are one partition; if
+/// their policies differ, `verify()` says so, and the policy of the first by file and line holds.
+///
+/// # Examples
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead};
+///
+/// pub mod postgres {
+///     use bulkhead_runtime::{Partition, partition};
+///
+///     #[partition(name = "checkout", max = 20, queue = 20, wait = 25ms)]
+///     pub static CHECKOUT: Partition;
+/// }
+///
+/// const CONNECTIONS: u32 = postgres::CHECKOUT.policy().max();
+///
+/// #[bulkhead(postgres::CHECKOUT, timeout = 500ms)]
+/// async fn place_order(amount: u32) -> Result<u32, BulkheadError> {
+///     Ok(amount)
+/// }
+///
+/// #[bulkhead(postgres::CHECKOUT, timeout = 2s)]
+/// async fn cancel_order(amount: u32) -> Result<u32, BulkheadError> {
+///     Ok(amount)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert_eq!(CONNECTIONS, 20);
+/// place_order(5).await.unwrap();
+/// cancel_order(5).await.unwrap();
+/// assert_eq!(postgres::CHECKOUT.snapshot().admitted, 2);
+/// # }
+/// ```
 #[proc_macro_attribute]
 pub fn partition(list: TokenStream, item: TokenStream) -> TokenStream {
-    partition::partition(list.into(), item.into()).into()
+    partition::partition(list.into(), &item.into()).into()
 }

@@ -45,8 +45,9 @@ impl Output {
     }
 }
 
-pub(crate) fn is_never(output: &ReturnType) -> bool {
-    matches!(written(output), Some(Type::Never(_)))
+/// The `!`, if that is all that is returned.
+pub(crate) fn never(output: &ReturnType) -> Option<&Type> {
+    written(output).filter(|ty| matches!(ty, Type::Never(_)))
 }
 
 pub(crate) fn is_impl_future(output: &ReturnType) -> bool {

@@ -5,36 +5,36 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Result, Token, Type, Visibility};
 
-use crate::args::Args;
+use crate::args::{Args, default_runtime};
 use crate::fallback;
 use crate::item::{self, Found, Kind};
 use crate::keys::Attribute;
+use crate::list;
 use crate::policy::Policy;
 use crate::span::Ends;
 
-pub(crate) fn partition(list: TokenStream, item: TokenStream) -> TokenStream {
-    let (args, mut errors) = Args::parse(Attribute::Partition, list);
+pub(crate) fn partition(tokens: TokenStream, item: &TokenStream) -> TokenStream {
+    let (args, mut errors) = list::read(Attribute::Partition, tokens);
     let declaration = match Static::parse.parse2(item::ungrouped(item.clone())) {
         Ok(declaration) => declaration,
         Err(error) => {
             errors.push(error);
-            return fallback::beside(&item, &errors);
+            return fallback::beside(item, &errors);
         }
     };
     errors.extend(args.missing(Attribute::Partition));
     errors.extend(declaration.refused.clone());
-    match args.runtime() {
-        Some(runtime) => fallback::beside(&declaration.initialised(&args, &runtime), &errors),
-        None => fallback::beside(&TokenStream::new(), &errors),
-    }
+    let runtime = args.runtime().unwrap_or_else(default_runtime);
+    fallback::beside(&declaration.initialised(&args, &runtime), &errors)
 }
 
 /// `static NAME: Partition;`
 struct Static {
-    /// Everything before the semicolon.
+    /// Everything before the colon.
     header: TokenStream,
     name: Ident,
-    ty: Type,
+    /// What the user wrote, unless that is wrong.
+    ty: Option<Type>,
     refused: Option<Error>,
 }
 
@@ -46,21 +46,22 @@ impl Static {
             return Err(no_static(&found));
         }
         let visibility: Visibility = input.parse()?;
-        let static_token: Token![static] = input.parse()?;
+        let keyword: Token![static] = input.parse()?;
         let mutability: Option<Token![mut]> = input.parse()?;
         let name: Ident = input.parse()?;
-        let colon: Token![:] = input.parse()?;
+        input.parse::<Token![:]>()?;
         let ty: Type = input.parse()?;
-        let refused = mutability
-            .map(|token| Error::new(token.span, "a partition is shared as it is: remove `mut`"));
-        let refused = refused.or(initialiser(input)?);
+        let of_other_type = other_type(&ty);
+        let with_initialiser = initialiser(input)?;
         input.parse::<Token![;]>()?;
-        let header = quote!(#(#attributes)* #visibility #static_token #name #colon #ty);
         Ok(Self {
-            header,
+            header: quote!(#(#attributes)* #visibility #keyword #name),
             name,
-            ty,
-            refused,
+            ty: Some(ty).filter(|_| of_other_type.is_none()),
+            refused: mutability
+                .map(mutable)
+                .or(of_other_type)
+                .or(with_initialiser),
         })
     }
 
@@ -72,19 +73,34 @@ impl Static {
         } = self;
         let policy = Policy::new(args, runtime);
         let (constants, partition) = (policy.constants(), policy.partition());
-        // A static of another type is an error under that type.
-        let typed = Ends::of(ty).move_here(quote_spanned!(Span::mixed_site()=> partition));
+        let ty = ty
+            .as_ref()
+            .map_or_else(|| quote!(#runtime::Partition), ToTokens::to_token_stream);
         quote_spanned! {Span::mixed_site()=>
-            #header = {
+            #header: #ty = {
                 #constants
                 #runtime::__private::inventory::submit! {
                     #runtime::__private::Registration::new(&#name)
                 }
-                let partition: #runtime::Partition = #partition;
-                #typed
+                #partition
             };
         }
     }
+}
+
+fn mutable(token: Token![mut]) -> Error {
+    Error::new(token.span, "a partition is shared as it is: remove `mut`")
+}
+
+/// rustc would say it twice: about the initialiser, and about the registration.
+fn other_type(ty: &Type) -> Option<Error> {
+    let is_partition = matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Partition"));
+    (!is_partition).then(|| {
+        let found = ty.to_token_stream();
+        Ends::of(ty).error(format!(
+            "a partition has the type `Partition`, found `{found}`"
+        ))
+    })
 }
 
 fn initialiser(input: ParseStream<'_>) -> Result<Option<Error>> {

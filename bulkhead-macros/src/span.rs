@@ -41,12 +41,15 @@ impl Ends {
         Error::new_spanned(quote!(#first #last), text)
     }
 
-    /// `path(arguments)`: an error about this call is shown under the user's own tokens.
+    /// `path(arguments)`: an error about this call, or about the function that it calls, is shown
+    /// under the user's own tokens, from the first to the last.
     pub(crate) fn call(self, path: TokenStream, arguments: TokenStream) -> TokenStream {
+        let mut path: Vec<_> = path.into_iter().collect();
+        let name = path.pop().map(|name| moved(name, self.last));
         let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
         arguments.set_span(Span::mixed_site().located_at(self.last));
-        let path = self.move_here(path);
-        quote!(#path #arguments)
+        let path = self.move_here(path.into_iter().collect());
+        quote!(#path #name #arguments)
     }
 
     /// The same tokens with the same hygiene, shown at the first of the ends.

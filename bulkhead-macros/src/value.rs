@@ -123,11 +123,7 @@ impl Read<'_> {
     fn name(&self, literal: &Literally) -> Result<TokenStream> {
         match &literal.lit {
             Lit::Str(text) => Ok(self.emitted(Literal::string(&text.value()))),
-            _ => Err(self.error(format_args!(
-                "{}, found {}",
-                self.takes("a string"),
-                literal.kind()
-            ))),
+            _ => Err(self.error(self.takes(&format!("a string, found {}", literal.kind())))),
         }
     }
 
@@ -183,11 +179,8 @@ impl Read<'_> {
                 return Err(self.error(format_args!("a duration has no quotes: `{example}`")));
             }
             _ => {
-                return Err(self.error(format_args!(
-                    "{}, found {}",
-                    self.takes("a duration"),
-                    literal.kind()
-                )));
+                let found = format!("a duration, found {}", literal.kind());
+                return Err(self.error(self.takes(&found)));
             }
         };
         match duration::read(digits, unit) {

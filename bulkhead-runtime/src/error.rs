@@ -26,6 +26,9 @@ pub enum BulkheadError {
     /// The caller's deadline passed in the queue; the body never ran.
     #[error(transparent)]
     DeadlineExceeded(DeadlineExceeded),
+    /// The partition is closed; the body never ran.
+    #[error(transparent)]
+    Closed(Closed),
 }
 
 /// What kind of a [`BulkheadError`] it is: a label for metrics.
@@ -40,10 +43,12 @@ pub enum Reason {
     CallTimeout,
     /// [`BulkheadError::DeadlineExceeded`].
     DeadlineExceeded,
+    /// [`BulkheadError::Closed`].
+    Closed,
 }
 
 impl Reason {
-    /// `full`, `wait_timeout`, `call_timeout`, `deadline_exceeded`.
+    /// `full`, `wait_timeout`, `call_timeout`, `deadline_exceeded`, `closed`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,6 +56,7 @@ impl Reason {
             Self::WaitTimeout => "wait_timeout",
             Self::CallTimeout => "call_timeout",
             Self::DeadlineExceeded => "deadline_exceeded",
+            Self::Closed => "closed",
         }
     }
 }
@@ -82,6 +88,7 @@ impl BulkheadError {
             Self::WaitTimeout(_) => Reason::WaitTimeout,
             Self::CallTimeout(_) => Reason::CallTimeout,
             Self::DeadlineExceeded(_) => Reason::DeadlineExceeded,
+            Self::Closed(_) => Reason::Closed,
         }
     }
 
@@ -108,6 +115,7 @@ impl BulkheadError {
             Self::Full(full) => Some(full.load),
             Self::WaitTimeout(late) => Some(late.0.load),
             Self::DeadlineExceeded(late) => Some(late.0.load),
+            Self::Closed(closed) => Some(closed.load),
             Self::CallTimeout(_) => None,
         }
     }
@@ -118,11 +126,16 @@ impl BulkheadError {
             Self::WaitTimeout(late) => &late.0.origin,
             Self::CallTimeout(timeout) => &timeout.origin,
             Self::DeadlineExceeded(late) => &late.0.origin,
+            Self::Closed(closed) => &closed.origin,
         }
     }
 
     pub(crate) fn refused(origin: Origin, refusal: Refusal) -> Self {
         match refusal {
+            Refusal::Closed(load) => Self::Closed(Closed {
+                origin,
+                load: load.into(),
+            }),
             Refusal::Full(load) => Self::Full(BulkheadFull {
                 origin,
                 load: load.into(),
@@ -326,6 +339,22 @@ impl fmt::Display for Crowd<'_> {
             f,
             "{in_flight} of {max} permits in flight, {waiting} waiting"
         )
+    }
+}
+
+/// A call that came to a closed partition, or waited when it was closed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{}` is closed", .origin.partition.name())]
+pub struct Closed {
+    origin: Origin,
+    load: SmallLoad,
+}
+
+impl Closed {
+    /// The name of the partition.
+    #[must_use]
+    pub fn partition(&self) -> &'static str {
+        self.origin.partition.name()
     }
 }
 

@@ -1,4 +1,71 @@
 //! One slow dependency must not take the whole process with it.
+//!
+//! [`#[bulkhead]`](macro@bulkhead) gives an async function a *partition*: a fixed number of permits, a
+//! short bounded queue, and a rule for what happens when both are full. A call that may not run is
+//! rejected at once with a small typed error that becomes a 503. A call that runs gives its permit
+//! back on every path: return, `?`, panic, timeout, dropped future.
+//!
+//! ```
+//! use bulkhead_runtime::{bulkhead, BulkheadError};
+//!
+//! #[bulkhead(name = "report", max = 4, queue = 8, wait = 25ms, timeout = 2s)]
+//! async fn monthly_report(branch: u32) -> Result<String, BulkheadError> {
+//!     Ok(format!("report of branch {branch}"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), BulkheadError> {
+//! assert_eq!(monthly_report(7).await?, "report of branch 7");
+//!
+//! let report = bulkhead_runtime::partition("report").expect("declared above");
+//! assert_eq!(report.snapshot().outcomes.success, 1);
+//! # Ok(()) }
+//! ```
+//!
+//! # Where to look
+//!
+//! | to | use |
+//! |---|---|
+//! | guard an async function | [`#[bulkhead]`](macro@bulkhead) |
+//! | share one partition between functions | [`#[partition]`](macro@partition) on a static |
+//! | guard any future | [`Partition::call`] |
+//! | hold a permit by hand | [`Partition::enter`], [`enter_by`](Partition::enter_by), [`try_enter`](Partition::try_enter) |
+//! | guard blocking work | [`Partition::run_blocking`] |
+//! | make a partition from configuration | [`register`] |
+//! | change or close a partition while it runs | [`Partition::resize`], [`close`](Partition::close), [`reopen`](Partition::reopen) |
+//! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
+//! | check the whole program | [`verify`], one line in `main` or in a test |
+//! | return something else than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
+//!
+//! # What a call becomes
+//!
+//! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves
+//! while it waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is
+//! accounted for exactly once; [`Snapshot`] has the laws.
+//!
+//! Two clocks run apart: `wait` bounds the time in the queue, `timeout` the time of the body, and the
+//! error names the one that ran out.
+//!
+//! # Cancellation
+//!
+//! Every future of this crate may be dropped at any time. Dropped while it waits, it leaves the queue,
+//! and a permit that it was already granted goes to the next. Dropped while its body runs, the body is
+//! dropped first, and then its permit is free.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! * `http`: `BulkheadError::status` and `BulkheadError::to_response`: 503 or 504, `Retry-After`,
+//!   problem details.
+//! * `axum`: `BulkheadError` is an axum response, and a handler may return a bare `Response`.
+//! * `tracing`: one `warn` event for a rejection, at most one a second for each partition.
+//!
+//! # Time and the runtime
+//!
+//! The clock is tokio's, so a paused one moves everything in a test. Room and rejection need no
+//! runtime; waiting and timeouts need tokio's, with time enabled, and panic without it.
+
+#![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate self as bulkhead_runtime;
@@ -19,8 +86,10 @@ mod web;
 pub use bulkhead_macros::{bulkhead, partition};
 
 pub use call::{Call, Enter, Permit, Unclassified};
-pub use error::{BulkheadError, BulkheadFull, CallTimeout, DeadlineExceeded, Reason, WaitTimeout};
-pub use outcome::{FromBulkheadError, Outcomes, Verdict};
+pub use error::{
+    BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
+};
+pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};
 pub use partition::Partition;
 pub use policy::{
     MAX_DURATION, MAX_NAME, MAX_PERMITS, MAX_QUEUE, MIN_DURATION, Policy, PolicyError,
@@ -56,3 +125,7 @@ pub mod __private {
         Partition::declare(declared, state)
     }
 }
+
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

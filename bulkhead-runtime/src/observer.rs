@@ -8,12 +8,8 @@ use crate::error::BulkheadError;
 use crate::partition::Live;
 use crate::registry::Conflict;
 
-/// What the events of one partition remember; nothing without the feature `tracing`.
-#[derive(Debug, Default)]
-pub(crate) struct Sampler {
-    #[cfg(feature = "tracing")]
-    sampling: events::Sampling,
-}
+#[cfg(feature = "tracing")]
+pub(crate) use events::Sampling;
 
 /// A call was rejected.
 #[cfg_attr(
@@ -23,7 +19,7 @@ pub(crate) struct Sampler {
 #[inline]
 pub(crate) fn rejected(live: &Live, error: &BulkheadError) {
     #[cfg(feature = "tracing")]
-    events::harmless(|| events::rejected(&live.sampler.sampling, live.partition, error));
+    events::harmless(|| events::rejected(&live.sampling, live.partition, error));
 }
 
 /// Two declarations of one identity disagree.

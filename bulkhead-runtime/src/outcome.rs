@@ -20,12 +20,12 @@ pub enum Verdict {
 /// How an admitted call ended; exactly one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    Success,
-    Failure,
-    Ignored,
-    TimedOut,
-    Panicked,
-    Cancelled,
+    Success = 0,
+    Failure = 1,
+    Ignored = 2,
+    TimedOut = 3,
+    Panicked = 4,
+    Cancelled = 5,
 }
 
 impl From<Verdict> for Outcome {
@@ -68,7 +68,7 @@ impl Outcomes {
 
 /// A return type that can carry a rejection.
 ///
-/// A function under [`#[bulkhead]`](crate::bulkhead) returns such a type, or says with `reject = …`
+/// A function under [`#[bulkhead]`](macro@crate::bulkhead) returns such a type, or says with `reject = …`
 /// how to build its return value. `Result<T, E>` is one whenever `E: From<BulkheadError>`, and with the
 /// feature `axum` so is its `Response`.
 ///
@@ -132,15 +132,18 @@ pub(crate) fn verdict_of_result<T, E>(result: &Result<T, E>) -> Verdict {
     }
 }
 
-/// `E: From<BulkheadError>` under a name of its own, so that the compiler can say what is missing.
+/// An error type that can carry a rejection: every `E: From<BulkheadError>`, and no other.
+///
+/// As a bound it says the same as `From<BulkheadError>`; it has a name of its own so that the compiler
+/// can say what is missing. Implement `From`.
 #[diagnostic::on_unimplemented(
     message = "`#[bulkhead]` cannot turn a rejection into the error type `{Self}`",
     label = "`{Self}` does not implement `From<bulkhead_runtime::BulkheadError>`",
     note = "implement it (a generic error type takes the bound `{Self}: From<bulkhead_runtime::BulkheadError>`)",
     note = "or, for a type of another crate: `reject = path::to::function`, a `fn(BulkheadError) -> {Self}`"
 )]
-#[doc(hidden)]
 pub trait RejectionError: Sized {
+    /// `From::from`.
     fn from_rejection(error: BulkheadError) -> Self;
 }
 

@@ -9,15 +9,16 @@ use tokio::time::Instant;
 use crate::admission::Gate;
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
-use crate::observer::Sampler;
-use crate::policy::Policy;
+#[cfg(feature = "tracing")]
+use crate::observer::Sampling;
+use crate::policy::{Policy, PolicyError};
 use crate::registry;
 use crate::snapshot::Snapshot;
 
 /// One named partition: its permits, its queue, its counts.
 ///
-/// Declare one with [`#[partition]`](crate::partition) on a static, or let
-/// [`#[bulkhead]`](crate::bulkhead) declare one for its function; for a partition that only
+/// Declare one with [`#[partition]`](macro@crate::partition) on a static, or let
+/// [`#[bulkhead]`](macro@crate::bulkhead) declare one for its function; for a partition that only
 /// configuration knows there is [`register`](crate::register).
 ///
 /// The static is a handle of fixed values, so a constant may read its [policy](Self::policy). Permits
@@ -72,7 +73,8 @@ pub(crate) struct Live {
     /// The first declaration, by file and line; its policy holds.
     pub(crate) partition: &'static Partition,
     pub(crate) gate: Gate,
-    pub(crate) sampler: Sampler,
+    #[cfg(feature = "tracing")]
+    pub(crate) sampling: Sampling,
 }
 
 /// Nothing of the user's runs while it changes, so a panic leaves nothing half-done behind it.
@@ -85,6 +87,12 @@ impl State {
     pub const fn new() -> Self {
         Self(OnceRef::new())
     }
+
+    /// What was found, once it was.
+    #[inline]
+    pub(crate) fn live(&self) -> Option<&'static Live> {
+        self.0.get()
+    }
 }
 
 impl Live {
@@ -92,7 +100,8 @@ impl Live {
         Self {
             partition,
             gate: Gate::new(partition.declared.policy),
-            sampler: Sampler::default(),
+            #[cfg(feature = "tracing")]
+            sampling: Sampling::default(),
         }
     }
 }
@@ -127,8 +136,9 @@ impl Partition {
     /// The permit counts as a success when it is dropped, unless [`Permit::finish`] says otherwise.
     ///
     /// # Errors
-    /// [`Full`](BulkheadError::Full) when neither a permit nor a place in the queue is free, and
-    /// [`WaitTimeout`](BulkheadError::WaitTimeout) when the wait is over.
+    /// [`Full`](BulkheadError::Full) when neither a permit nor a place in the queue is free,
+    /// [`WaitTimeout`](BulkheadError::WaitTimeout) when the wait is over, and
+    /// [`Closed`](BulkheadError::Closed).
     ///
     /// # Panics
     /// When it has to wait outside a tokio runtime with time enabled. Room and rejection need none.
@@ -178,7 +188,7 @@ impl Partition {
     /// Takes a permit if one is free and nobody waits for it. Needs no runtime.
     ///
     /// # Errors
-    /// [`Full`](BulkheadError::Full).
+    /// [`Full`](BulkheadError::Full) and [`Closed`](BulkheadError::Closed).
     pub fn try_enter(&self) -> Result<Permit<'_>, BulkheadError> {
         Permit::try_take(self)
     }
@@ -253,6 +263,48 @@ impl Partition {
         crate::call::run_blocking(self, work).await
     }
 
+    /// Changes the number of permits, 1 to [`MAX_PERMITS`](crate::MAX_PERMITS), for all handles of its
+    /// identity.
+    ///
+    /// More of them go at once to those that wait. Fewer take effect as permits come back: nobody is
+    /// waited for and nobody is stopped, and nobody is admitted until fewer than `max` are in flight.
+    /// The [policy](Self::policy) stays what was declared; [`Snapshot::max`] is what holds.
+    ///
+    /// # Errors
+    /// When `max` is out of range; then nothing is changed.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Partition};
+    /// #[partition(name = "resized", max = 1)]
+    /// static RESIZED: Partition;
+    ///
+    /// RESIZED.resize(2)?;
+    /// let both = (RESIZED.try_enter().unwrap(), RESIZED.try_enter().unwrap());
+    /// RESIZED.resize(1)?;
+    /// drop(both.0);
+    /// assert!(RESIZED.try_enter().is_err(), "one is still in flight");
+    /// # Ok::<(), bulkhead_runtime::PolicyError>(())
+    /// ```
+    pub fn resize(&self, max: u32) -> Result<(), PolicyError> {
+        let policy = Policy::checked(max)?;
+        self.live().gate.resize(policy.max());
+        Ok(())
+    }
+
+    /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
+    /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
+    ///
+    /// Closing twice is closing once.
+    pub fn close(&self) {
+        self.live().gate.close();
+    }
+
+    /// Lets calls in again after [`close`](Self::close).
+    pub fn reopen(&self) {
+        self.live().gate.reopen();
+    }
+
     /// Every count of its identity, at one moment.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
@@ -262,15 +314,16 @@ impl Partition {
     /// What its identity shares; found on first use.
     #[inline]
     pub(crate) fn live(&self) -> &'static Live {
-        match self.state.0.get() {
-            Some(live) => live,
-            None => self.resolve(),
-        }
+        self.state.live().unwrap_or_else(|| self.resolve())
     }
 
     #[cold]
     fn resolve(&self) -> &'static Live {
         self.state.0.get_or_init(|| registry::live(self))
+    }
+
+    pub(crate) const fn state(&self) -> &'static State {
+        self.state
     }
 
     pub(crate) const fn declared(&self) -> &Declared {
@@ -299,7 +352,8 @@ impl fmt::Debug for Partition {
 impl Declared {
     /// The first segment of the module path.
     pub(crate) fn crate_name(&self) -> &'static str {
-        self.module.split("::").next().unwrap_or(self.module)
+        let first = self.module.split("::").next().unwrap_or(self.module);
+        first.trim_start_matches("r#")
     }
 
     /// File, line and column: the order in which the first declaration is found.

@@ -12,7 +12,7 @@ use crate::observer;
 use crate::partition::{Declared, Live, Partition, State};
 use crate::policy::{Policy, PolicyError, name_is_legal};
 use crate::snapshot::Snapshot;
-use crate::sync::Mutex;
+use crate::sync::StaticMutex;
 
 /// A declaration, collected at link time. Public for the expansion of the macros only.
 #[doc(hidden)]
@@ -32,7 +32,7 @@ inventory::collect!(Registration);
 /// The crate of those that [`register`] made: they belong to the program, not to a crate.
 const REGISTERED: &str = "";
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+static REGISTRY: StaticMutex<Registry> = StaticMutex::new(Registry {
     lives: Vec::new(),
     registered: Vec::new(),
 });
@@ -52,10 +52,10 @@ struct Registry {
 /// # Examples
 /// ```
 /// # use bulkhead_runtime::{partition, partitions, Partition};
-/// #[partition(name = "mail", max = 2)]
-/// static MAIL: Partition;
+/// #[partition(name = "letters", max = 2)]
+/// static LETTERS: Partition;
 ///
-/// assert!(partitions().any(|partition| partition.name() == "mail"));
+/// assert!(partitions().any(|partition| partition.name() == "letters"));
 /// ```
 pub fn partitions() -> impl Iterator<Item = &'static Partition> {
     let mut all: Vec<_> = declarations()
@@ -207,7 +207,7 @@ fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
 }
 
 /// Two declarations of one identity that disagree.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Conflict {
     pub(crate) first: Declared,
     other: Declared,
@@ -278,9 +278,16 @@ impl fmt::Display for Existing {
 }
 
 /// Identities that were declared with two policies: displayed one a line, with both sites.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct VerifyError {
     conflicts: Vec<Conflict>,
+}
+
+/// The same text as displayed: a `main` that returns this error prints it with `Debug`.
+impl fmt::Debug for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for VerifyError {

@@ -12,7 +12,8 @@ use crate::partition::Live;
 ///
 /// * `started = waiting + granted + admitted + rejected.total() + abandoned`
 /// * `admitted = in_flight + outcomes.total()`
-/// * `in_flight + granted ≤ max`, `waiting ≤ queue`, `headroom = max − in_flight − granted`
+/// * `in_flight + granted ≤ max` (after a resize to fewer they only fall), `waiting ≤ queue`,
+///   `headroom = max − in_flight − granted`, or 0
 ///
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
 /// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise, and
@@ -24,7 +25,7 @@ pub struct Snapshot {
     pub name: &'static str,
     /// The crate that declares it; empty for one that [`register`](crate::register) made.
     pub crate_name: &'static str,
-    /// Permits that there are.
+    /// Permits that there are: those of the policy, or of the last [`resize`](crate::Partition::resize).
     pub max: u64,
     /// Calls that may wait.
     pub queue: u64,
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub waiting: u64,
     /// Permits left.
     pub headroom: u64,
+    /// Whether it is [closed](crate::Partition::close).
+    pub is_closed: bool,
     /// Calls that ever came.
     pub started: u64,
     /// Bodies that ever started.
@@ -61,36 +64,42 @@ pub struct Rejected {
     pub wait_timeout: u64,
     /// The caller's deadline had passed.
     pub deadline: u64,
+    /// The partition was closed.
+    pub closed: u64,
 }
 
 impl Rejected {
     /// All of them.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.full + self.wait_timeout + self.deadline
+        self.full + self.wait_timeout + self.deadline + self.closed
     }
 }
 
 impl Snapshot {
     pub(crate) fn of(live: &Live) -> Self {
         let Tally {
+            max,
+            is_closed,
             in_flight,
             granted,
             waiting,
             full,
             wait_timeout,
             deadline,
+            closed,
             abandoned,
             outcomes,
             mean,
         } = live.gate.tally();
         let declared = live.partition.declared();
-        let [max, queue] = [declared.policy.max(), declared.policy.queue()].map(u64::from);
+        let [max, queue] = [max, declared.policy.queue()].map(u64::from);
         let [in_flight, granted, waiting] = [in_flight, granted, waiting].map(u64::from);
         let rejected = Rejected {
             full,
             wait_timeout,
             deadline,
+            closed,
         };
         let admitted = in_flight + outcomes.total();
         Self {
@@ -101,6 +110,7 @@ impl Snapshot {
             in_flight,
             granted,
             waiting,
+            is_closed,
             headroom: max.saturating_sub(in_flight + granted),
             started: waiting + granted + admitted + rejected.total() + abandoned,
             admitted,

@@ -1,12 +1,20 @@
 //! The only door to atomics and locks.
 //!
 //! Everything that two threads share goes through here, so that a model checker can stand in for
-//! the real thing and a lint can forbid every other way in.
+//! the real thing: under `cfg(bulkhead_loom)`, in tests of this crate, it is loom. The cfg is our own,
+//! since `cfg(loom)` would switch tokio as well.
 
 #![expect(clippy::disallowed_types, reason = "this module is the door")]
 
-pub(crate) use std::sync::MutexGuard;
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+#[cfg(all(test, bulkhead_loom))]
+use loom::sync as these;
+#[cfg(not(all(test, bulkhead_loom)))]
+use std::sync as these;
+
+use std::sync::MutexGuard as StdGuard;
+
+pub(crate) use these::MutexGuard;
+pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A lock that does not know poisoning.
 ///
@@ -14,14 +22,31 @@ pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// outside. So a panic cannot leave the guarded state half-changed, and a poisoned lock would only
 /// turn one panic into many.
 #[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+pub(crate) struct Mutex<T>(these::Mutex<T>);
 
 impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(these::Mutex::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The same for a static, which loom cannot stand in for: it builds its own at run time.
+#[derive(Debug)]
+pub(crate) struct StaticMutex<T>(std::sync::Mutex<T>);
+
+impl<T> StaticMutex<T> {
     pub(crate) const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    pub(crate) fn lock(&self) -> StdGuard<'_, T> {
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)

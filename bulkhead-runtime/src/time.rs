@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,6 +24,33 @@ pub(crate) fn now() -> Instant {
 pub(crate) fn after(start: Instant, span: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
     start.checked_add(span).unwrap_or_else(|| start + FAR)
+}
+
+/// An instant as a number: nanoseconds since one that all stamps of the process share, never 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp(pub(crate) u64);
+
+impl Stamp {
+    #[cold]
+    pub(crate) fn now() -> Self {
+        Self::of(now())
+    }
+
+    pub(crate) fn of(instant: Instant) -> Self {
+        static SHARED: OnceLock<Instant> = OnceLock::new();
+        // An hour ago: a paused clock stands at the instant when it was paused, which may have been
+        // before the first stamp.
+        let shared = *SHARED.get_or_init(|| {
+            let now = now();
+            now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now)
+        });
+        let since = instant.saturating_duration_since(shared).as_nanos();
+        Self(u64::try_from(since).unwrap_or(u64::MAX).max(1))
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        Duration::from_nanos(Self::now().0.saturating_sub(self.0))
+    }
 }
 
 pin_project! {

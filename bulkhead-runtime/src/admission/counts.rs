@@ -18,12 +18,15 @@ pub(crate) struct Load {
 /// Every count at one moment.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    pub(crate) max: u32,
+    pub(crate) is_closed: bool,
     pub(crate) in_flight: u32,
     pub(crate) granted: u32,
     pub(crate) waiting: u32,
     pub(crate) full: u64,
     pub(crate) wait_timeout: u64,
     pub(crate) deadline: u64,
+    pub(crate) closed: u64,
     pub(crate) abandoned: u64,
     pub(crate) outcomes: Outcomes,
     pub(crate) mean: Duration,
@@ -33,6 +36,7 @@ pub(crate) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     full: AtomicU64,
+    closed: AtomicU64,
     failure: AtomicU64,
     ignored: AtomicU64,
     timed_out: AtomicU64,
@@ -48,6 +52,14 @@ impl Counts {
 
     pub(super) fn full(&self) -> u64 {
         self.full.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn rejected_closed(&self) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn closed(&self) -> u64 {
+        self.closed.load(Ordering::Relaxed)
     }
 
     #[inline]

@@ -10,6 +10,8 @@
 mod counts;
 mod flight;
 mod gate;
+#[cfg(all(test, bulkhead_loom))]
+mod model;
 mod waiter;
 mod waitlist;
 mod word;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::counts::Load;
 use super::flight::Flight;
-use super::gate::{Gate, Leaving, Settled, Turn};
+use super::gate::{Barred, Gate, Leaving, Settled, Turn};
 use super::waitlist::{Bound, SlotIndex};
 use crate::time::{self, Instant, Timer};
 
@@ -47,6 +47,7 @@ pub(crate) struct Passage<'g> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Refusal {
     Full(Load),
+    Closed(Load),
     Late {
         bound: Bound,
         waited: Duration,
@@ -69,10 +70,10 @@ impl<'g> Entry<'g> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Refusal>> {
         if let (Self::Fresh, Patience::Wait) = (&self, patience)
-            && let Some(result) = gate.enter_at_once()
+            && let Some(flight) = gate.enter_at_once()
         {
             *self = Self::Done;
-            return Poll::Ready(result.map(Passage::at_once).map_err(Refusal::Full));
+            return Poll::Ready(Ok(Passage::at_once(flight)));
         }
         self.poll_queue(gate, patience, timer, cx)
     }
@@ -85,23 +86,33 @@ impl<'g> Entry<'g> {
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Refusal>> {
-        if let Self::Fresh = self {
-            match Waiter::join(gate, patience, cx) {
-                // Kept before the timer is armed: outside a runtime that panics, and the drop of the
-                // waiter must find it in the queue.
-                Ok(waiter) => *self = Self::Queued(waiter),
-                Err(result) => {
-                    *self = Self::Done;
-                    return Poll::Ready(result);
+        let result = match self {
+            Self::Fresh => match Waiter::join(gate, patience, cx) {
+                Ok(waiter) => {
+                    // Kept before the timer is armed: outside a runtime that panics, and the drop of
+                    // the waiter must find it in the queue.
+                    *self = Self::Queued(waiter);
+                    let Self::Queued(waiter) = self else {
+                        unreachable!("queued in the line above")
+                    };
+                    ready!(waiter.poll_time(timer, cx))
                 }
-            }
-        }
-        let Self::Queued(waiter) = self else {
-            panic!("polled again after it was ready")
+                Err(result) => result,
+            },
+            Self::Queued(waiter) => ready!(waiter.poll(timer, cx)),
+            Self::Done => panic!("polled again after it was ready"),
         };
-        let result = ready!(waiter.poll(timer, cx));
         *self = Self::Done;
         Poll::Ready(result)
+    }
+}
+
+impl From<Barred> for Refusal {
+    fn from(barred: Barred) -> Self {
+        match barred {
+            Barred::Full(load) => Self::Full(load),
+            Barred::Closed(load) => Self::Closed(load),
+        }
     }
 }
 
@@ -133,18 +144,30 @@ impl<'g> Waiter<'g> {
         patience: Patience,
         cx: &Context<'_>,
     ) -> Result<Self, Result<Passage<'g>, Refusal>> {
-        let since = time::now();
-        let (until, bound) = match patience {
-            Patience::Wait => (time::after(since, gate.wait()), Bound::Wait),
-            Patience::Until(deadline) => (deadline, Bound::Deadline),
+        let (since, until, bound) = match patience {
+            Patience::Wait => {
+                if let Some(load) = gate.reject_at_once() {
+                    return Err(Err(Refusal::Full(load)));
+                }
+                let since = time::now();
+                (since, time::after(since, gate.wait()), Bound::Wait)
+            }
+            Patience::Until(deadline) => {
+                let since = time::now();
+                if deadline <= since {
+                    let load = gate.reject_spent();
+                    return Err(Err(Refusal::Late {
+                        bound: Bound::Deadline,
+                        waited: Duration::ZERO,
+                        load,
+                    }));
+                }
+                if let Some(flight) = gate.enter_at_once() {
+                    return Err(Ok(Passage::at_once(flight)));
+                }
+                (since, deadline, Bound::Deadline)
+            }
         };
-        if until <= since && bound == Bound::Deadline {
-            return Err(Err(Refusal::Late {
-                bound,
-                waited: Duration::ZERO,
-                load: gate.reject_spent(),
-            }));
-        }
         match gate.join(cx.waker(), until, bound) {
             Settled::Queued(slot) => Ok(Self {
                 gate,
@@ -155,6 +178,7 @@ impl<'g> Waiter<'g> {
             }),
             Settled::Admitted(flight) => Err(Ok(Passage::at_once(flight))),
             Settled::Full(load) => Err(Err(Refusal::Full(load))),
+            Settled::Closed(load) => Err(Err(Refusal::Closed(load))),
         }
     }
 
@@ -176,12 +200,26 @@ impl<'g> Waiter<'g> {
                 }))
             }
             Turn::Late(load) => Poll::Ready(Err(self.late(load))),
-            Turn::Waiting => {
-                ready!(timer.poll_until(self.until, cx));
-                let load = self.gate.leave_queue(slot, Leaving::Late(self.bound));
-                Poll::Ready(Err(self.late(load)))
+            Turn::Closed(load) => {
+                self.slot = None;
+                Poll::Ready(Err(Refusal::Closed(load)))
             }
+            Turn::Waiting => self.poll_time(timer, cx),
         }
+    }
+
+    /// Ready, with a rejection, when the time is up.
+    fn poll_time(
+        &mut self,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'g>, Refusal>> {
+        ready!(timer.poll_until(self.until, cx));
+        let slot = self
+            .slot
+            .expect("an entry drops its waiter when it is done");
+        let load = self.gate.leave_queue(slot, Leaving::Late(self.bound));
+        Poll::Ready(Err(self.late(load)))
     }
 
     fn late(&mut self, load: Load) -> Refusal {

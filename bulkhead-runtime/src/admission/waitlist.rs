@@ -10,6 +10,7 @@
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
+//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
 use std::task::Waker;
@@ -37,6 +38,8 @@ pub(super) enum State {
     Granted,
     /// The grant was taken back and is counted; nothing is left for the waiter to give back.
     Revoked,
+    /// The gate was closed; that is counted, too.
+    TurnedAway,
 }
 
 #[derive(Debug)]
@@ -136,13 +139,23 @@ impl Waitlist {
 
     /// Moves the head of the queue to those granted; its waker is to be woken outside the lock.
     pub(super) fn grant_head(&mut self) -> Option<Waker> {
-        let index = self.waiting.head;
-        let slot = self.slots.get_mut(index as usize)?;
-        slot.state = State::Granted;
-        let waker = slot.waker.take();
-        unlink(&mut self.slots, &mut self.waiting, index);
+        let (index, waker) = self.take_head(State::Granted)?;
         append(&mut self.slots, &mut self.granted, index);
         waker
+    }
+
+    /// Takes the head out of the queue for good; its waker is to be woken outside the lock.
+    pub(super) fn turn_head_away(&mut self) -> Option<Waker> {
+        self.take_head(State::TurnedAway)?.1
+    }
+
+    fn take_head(&mut self, becomes: State) -> Option<(SlotIndex, Option<Waker>)> {
+        let index = self.waiting.head;
+        let slot = self.slots.get_mut(index as usize)?;
+        slot.state = becomes;
+        let waker = slot.waker.take();
+        unlink(&mut self.slots, &mut self.waiting, index);
+        Some((index, waker))
     }
 
     /// Takes back one grant whose waiter's time is up at `now`.
@@ -168,7 +181,7 @@ impl Waitlist {
         match was {
             State::Waiting => unlink(&mut self.slots, &mut self.waiting, index),
             State::Granted => unlink(&mut self.slots, &mut self.granted, index),
-            State::Revoked | State::Vacant => {}
+            State::Revoked | State::TurnedAway | State::Vacant => {}
         }
         self.slots[index as usize].after = self.vacant;
         self.vacant = index;

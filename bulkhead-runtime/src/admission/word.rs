@@ -5,8 +5,13 @@
 //! | 0–20 | in flight, granted ones included | without the lock |
 //! | 21 | somebody waits | under the lock |
 //! | 22 | the queue has no place left | under the lock |
-//! | 23–31 | reserved | |
+//! | 23 | closed | under the lock |
+//! | 24–31 | how often `max` was changed, modulo 256 | under the lock |
 //! | 32–63 | successes not yet carried into the ledger | without the lock |
+//!
+//! `max` itself stands beside the word: there is no space for it here. A resize stores it first and
+//! then changes the word; whoever has read the word, then `max`, and still finds the same word when it
+//! exchanges it, has therefore decided by a `max` that holds.
 //!
 //! Successes are counted here because a release has to write the word anyway: the usual call then
 //! costs two atomic operations and not three.
@@ -18,6 +23,9 @@ pub(super) struct Word(pub(super) u64);
 const IN_FLIGHT: u64 = (1 << 21) - 1;
 const WAITERS: u64 = 1 << 21;
 const QUEUE_FULL: u64 = 1 << 22;
+const CLOSED: u64 = 1 << 23;
+const RESIZED: u64 = 1 << 24;
+const RESIZES: u64 = 0xff << 24;
 const SUCCESS: u64 = 1 << 32;
 
 /// Half of what the success field can hold. From here on a releaser carries it into the ledger; the
@@ -35,6 +43,8 @@ pub(super) enum Decision {
     Admit(Word),
     /// There is neither room nor a place in the queue.
     Reject,
+    /// Nobody is let in, room or not.
+    Closed,
     /// Somebody waits or could wait: the wait list decides, under its lock.
     Ask,
 }
@@ -46,8 +56,10 @@ impl Word {
     }
 
     pub(super) const fn decide(self, max: u32) -> Decision {
-        if self.has_room(max) && !self.has_waiters() {
+        if self.0 & (CLOSED | WAITERS) == 0 && self.has_room(max) {
             Decision::Admit(self.plus_one())
+        } else if self.is_closed() {
+            Decision::Closed
         } else if !self.has_room(max) && self.queue_is_full() {
             Decision::Reject
         } else {
@@ -69,6 +81,23 @@ impl Word {
 
     pub(super) const fn queue_is_full(self) -> bool {
         self.0 & QUEUE_FULL != 0
+    }
+
+    pub(super) const fn is_closed(self) -> bool {
+        self.0 & CLOSED != 0
+    }
+
+    pub(super) const fn with_closed(self, closed: bool) -> Self {
+        Self(if closed {
+            self.0 | CLOSED
+        } else {
+            self.0 & !CLOSED
+        })
+    }
+
+    /// Another word than before, so that no exchange by the old `max` succeeds.
+    pub(super) const fn resized(self) -> Self {
+        Self(self.0 & !RESIZES | (self.0.wrapping_add(RESIZED) & RESIZES))
     }
 
     pub(super) const fn plus_one(self) -> Self {
@@ -111,6 +140,11 @@ impl Word {
     }
 
     #[cfg(test)]
+    pub(super) const fn on_the_brink_of_a_carry(self) -> Self {
+        self.with_successes(CARRY - 1)
+    }
+
+    #[cfg(test)]
     pub(super) const fn with_successes(self, successes: u64) -> Self {
         Self(self.0 % SUCCESS + successes * SUCCESS)
     }
@@ -142,6 +176,31 @@ mod tests {
             Decision::Reject,
             "no queue at all"
         );
+    }
+
+    #[test]
+    fn a_closed_gate_admits_nobody_and_a_resize_changes_nothing_but_the_word() {
+        let word = Word::idle(1)
+            .plus_one()
+            .with_waiting(1, 1)
+            .with_successes(9);
+        assert_eq!(word.with_closed(true).decide(MAX_PERMITS), Decision::Closed);
+        assert_eq!(word.with_closed(true).with_closed(false), word);
+        let mut resized = word;
+        for _ in 0..256 {
+            assert_eq!(
+                (
+                    resized.in_flight(),
+                    resized.has_waiters(),
+                    resized.successes(),
+                    resized.is_closed()
+                ),
+                (1, true, 9, false)
+            );
+            assert_ne!(resized.resized(), resized);
+            resized = resized.resized();
+        }
+        assert_eq!(resized, word, "modulo 256");
     }
 
     #[test]

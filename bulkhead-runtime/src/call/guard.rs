@@ -10,15 +10,17 @@ use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
 use super::run::{Run, Terms, poll_body, refuse};
-use crate::admission::{Flight, Refusal};
+use crate::admission::Flight;
 use crate::error::Origin;
-use crate::partition::{Live, Partition};
+use crate::partition::{Live, Partition, State};
 
 /// An annotated function: its partition, its path, and the keys that are its own.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Function {
     partition: &'static Partition,
+    /// That of the partition: one step less on the way to its gate, in every call.
+    state: &'static State,
     path: &'static str,
     timeout: Option<Duration>,
 }
@@ -28,6 +30,7 @@ impl Function {
     pub const fn new(partition: &'static Partition, path: &'static str) -> Self {
         Self {
             partition,
+            state: partition.state(),
             path,
             timeout: None,
         }
@@ -46,6 +49,11 @@ impl Function {
     }
 
     #[inline]
+    fn live(&self) -> &'static Live {
+        self.state.live().unwrap_or_else(|| self.partition.live())
+    }
+
+    #[inline]
     fn origin(&'static self, live: &Live) -> Origin {
         Origin {
             partition: live.partition,
@@ -55,7 +63,7 @@ impl Function {
 
     #[inline]
     fn terms(&'static self) -> Terms {
-        let live = self.partition.live();
+        let live = self.live();
         Terms {
             live,
             origin: self.origin(live),
@@ -125,24 +133,30 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
-        if this.flight.is_none() && this.body.is_some() {
-            let live = this.function.partition.live();
-            match live.gate.try_enter() {
-                Ok(flight) => *this.flight = Some(flight),
-                Err(load) => {
-                    this.body.set(None);
-                    let error = refuse(live, this.function.origin(live), Refusal::Full(load));
-                    return Poll::Ready((this.judge)(Ask::Reject(error)).rejected());
+        let judge = this.judge;
+        let flight = match this.flight.take() {
+            Some(flight) => flight,
+            None if this.body.is_none() => panic!("polled again after it was ready"),
+            None => {
+                let live = this.function.live();
+                match live.gate.try_enter() {
+                    Ok(flight) => flight,
+                    Err(barred) => {
+                        this.body.set(None);
+                        let error = refuse(live, this.function.origin(live), barred.into());
+                        return Poll::Ready(judge(Ask::Reject(error)).rejected());
+                    }
                 }
             }
+        };
+        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
+        match poll_body(this.body, flight, verdict, cx) {
+            Ok(returned) => Poll::Ready(returned),
+            Err(flight) => {
+                *this.flight = Some(flight);
+                Poll::Pending
+            }
         }
-        let judge = this.judge;
-        poll_body(
-            this.body,
-            this.flight,
-            |returned| judge(Ask::Judge(returned)).verdict(),
-            cx,
-        )
     }
 }
 

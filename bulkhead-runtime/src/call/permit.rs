@@ -9,7 +9,7 @@ use std::thread;
 use pin_project_lite::pin_project;
 
 use super::run::refuse;
-use crate::admission::{Entry, Flight, Patience, Refusal};
+use crate::admission::{Entry, Flight, Patience};
 use crate::error::{BulkheadError, Origin};
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::{Live, Partition};
@@ -36,7 +36,7 @@ impl Permit<'_> {
         let live = partition.live();
         match live.gate.try_enter() {
             Ok(flight) => Ok(Self::new(flight)),
-            Err(load) => Err(refuse(live, by_hand(live), Refusal::Full(load))),
+            Err(barred) => Err(refuse(live, by_hand(live), barred.into())),
         }
     }
 

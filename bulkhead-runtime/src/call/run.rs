@@ -22,60 +22,49 @@ pub(super) fn refuse(live: &'static Live, origin: Origin, refusal: Refusal) -> B
     error
 }
 
-/// Polls a body that is in flight. `None` means that it is not ready; then the flight goes on.
+/// Polls a body that is in flight; `Err` means that it is not ready, and the flight goes on.
 ///
-/// However the poll ends, what remains of the body is gone before its permit is free: an end, and a
-/// panic as well.
+/// However the poll ends, what remains of the body is gone before its permit is free: after an end,
+/// and after a panic as well.
 #[inline]
 pub(super) fn poll_body<F: Future>(
     body: Pin<&mut Option<F>>,
-    flight: &mut Option<Flight<'static>>,
+    mut flight: Flight<'static>,
     verdict: impl FnOnce(&F::Output) -> Verdict,
     cx: &mut Context<'_>,
-) -> Poll<F::Output> {
-    let mut airborne = Airborne {
-        body,
-        flight: flight.take(),
-    };
-    airborne.means(Outcome::Panicked);
-    let running = airborne
-        .body
-        .as_mut()
-        .as_pin_mut()
-        .expect("a future is not polled after it was ready");
-    match running.poll(cx) {
+) -> Result<F::Output, Flight<'static>> {
+    flight.means(Outcome::Panicked);
+    // Behind the flight, and so dropped before it.
+    let mut body = Remains(Some(body));
+    match body.running().poll(cx) {
         Poll::Ready(output) => {
-            airborne.means(verdict(&output).into());
-            Poll::Ready(output)
+            flight.means(verdict(&output).into());
+            Ok(output)
         }
         Poll::Pending => {
-            airborne.means(Outcome::Cancelled);
-            *flight = airborne.flight.take();
-            Poll::Pending
+            flight.means(Outcome::Cancelled);
+            body.0 = None;
+            Err(flight)
         }
     }
 }
 
-/// A body and its flight while the body is polled.
-struct Airborne<'b, F> {
-    body: Pin<&'b mut Option<F>>,
-    flight: Option<Flight<'static>>,
-}
+/// A body that is polled: what is left of it when the poll has ended, or unwound, is dropped.
+struct Remains<'b, F>(Option<Pin<&'b mut Option<F>>>);
 
-impl<F> Airborne<'_, F> {
+impl<F> Remains<'_, F> {
     #[inline]
-    fn means(&mut self, outcome: Outcome) {
-        if let Some(flight) = &mut self.flight {
-            flight.means(outcome);
-        }
+    fn running(&mut self) -> Pin<&mut F> {
+        let body = self.0.as_mut().and_then(|body| body.as_mut().as_pin_mut());
+        body.expect("a body is there until it has ended")
     }
 }
 
-impl<F> Drop for Airborne<'_, F> {
+impl<F> Drop for Remains<'_, F> {
     #[inline]
     fn drop(&mut self) {
-        if self.flight.is_some() {
-            self.body.set(None);
+        if let Some(body) = &mut self.0 {
+            body.set(None);
         }
     }
 }
@@ -154,10 +143,17 @@ impl<F: Future> Run<F> {
         let Stage::Running(running) = this.stage else {
             panic!("polled again after it was ready")
         };
-        let polled = poll_body(this.body.as_mut(), &mut running.flight, verdict, cx);
-        if let Poll::Ready(output) = polled {
-            *this.stage = Stage::Over;
-            return Poll::Ready(Ok(output));
+        let flight = running
+            .flight
+            .take()
+            .expect("away only while the body is polled");
+        match poll_body(this.body.as_mut(), flight, verdict, cx) {
+            Ok(output) => {
+                *this.stage = Stage::Over;
+                return Poll::Ready(Ok(output));
+            }
+            // Before the timer is armed: outside a runtime that panics.
+            Err(flight) => running.flight = Some(flight),
         }
         let (Some(timeout), Some(began)) = (terms.timeout, running.began) else {
             return Poll::Pending;

@@ -12,8 +12,9 @@ use crate::time::{self, Instant};
 /// At most one rejection of a partition is told of in this time.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// What the events of one partition remember.
 #[derive(Debug, Default)]
-pub(super) struct Sampling(Mutex<Window>);
+pub(crate) struct Sampling(Mutex<Window>);
 
 #[derive(Debug, Default)]
 struct Window {

@@ -13,7 +13,7 @@ impl BulkheadError {
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self.reason() {
-            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
+            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded | Reason::Closed => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Reason::CallTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -69,7 +69,7 @@ impl BulkheadError {
         let title = status.canonical_reason().unwrap_or_default();
         let detail = match self.reason() {
             Reason::CallTimeout => "the call took too long",
-            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
+            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded | Reason::Closed => {
                 "too many calls at the moment"
             }
         };

@@ -1,0 +1,78 @@
+//! The same body, bare, guarded by the attribute, and under each peer.
+
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bulkhead_runtime::{BulkheadError, bulkhead};
+use tokio::sync::Semaphore;
+
+/// What an application's error usually is.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct AppError(#[from] BulkheadError);
+
+pub(crate) async fn bare(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+#[bulkhead(name = "admitted", max = 64)]
+pub(crate) async fn guarded(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+#[bulkhead(name = "admitted-timeout", max = 64, timeout = 1s)]
+pub(crate) async fn guarded_with_timeout(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+#[bulkhead(name = "rejected", max = 1)]
+pub(crate) async fn guarded_and_full(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+static ROOM: Semaphore = Semaphore::const_new(64);
+
+pub(crate) async fn semaphore(number: u64) -> Result<u64, AppError> {
+    let _permit = ROOM.acquire().await;
+    Ok(black_box(number))
+}
+
+pub(crate) async fn semaphore_with_timeout(number: u64) -> Result<u64, AppError> {
+    let _permit = ROOM.acquire().await;
+    let body = async { Ok(black_box(number)) };
+    tokio::time::timeout(Duration::from_secs(1), body)
+        .await
+        .expect("the body is ready at once")
+}
+
+static NO_ROOM: Semaphore = Semaphore::const_new(0);
+static REJECTED: AtomicU64 = AtomicU64::new(0);
+
+/// As large as a `BulkheadError`.
+pub(crate) type ErrorOfThatSize = [u64; size_of::<BulkheadError>() / 8];
+
+pub(crate) async fn semaphore_and_full(number: u64) -> Result<u64, ErrorOfThatSize> {
+    let Ok(_permit) = NO_ROOM.try_acquire() else {
+        REJECTED.fetch_add(1, Ordering::Relaxed);
+        return Err(black_box([number; _]));
+    };
+    Ok(black_box(number))
+}
+
+/// Runs `calls` futures that are ready in their first poll, one after the other.
+pub(crate) fn ready<F: Future>(calls: u64, call: impl Fn(u64) -> F) -> Duration {
+    let mut cx = Context::from_waker(Waker::noop());
+    let start = Instant::now();
+    for number in 0..calls {
+        let future = pin!(call(black_box(number)));
+        match future.poll(&mut cx) {
+            Poll::Ready(output) => drop(black_box(output)),
+            Poll::Pending => unreachable!("the body is ready at once"),
+        }
+    }
+    start.elapsed()
+}

@@ -1,0 +1,139 @@
+//! The gate as those see it that wait: looking, claiming, leaving, and losing a grant.
+
+use std::task::Waker;
+
+use super::{Gate, Leaving, Ledger, Turn};
+use crate::admission::counts::Load;
+use crate::admission::flight::Flight;
+use crate::admission::waitlist::{Bound, SlotIndex, State};
+use crate::sync::Ordering;
+use crate::time::{self, Instant, Stamp};
+
+impl Gate {
+    /// Rejects a call whose deadline had passed before it came.
+    #[cold]
+    pub(in crate::admission) fn reject_spent(&self) -> Load {
+        let mut ledger = self.ledger.lock();
+        ledger.deadline += 1;
+        self.load_at(self.word(), ledger.waitlist.waiting())
+    }
+
+    /// A waiter looks whether it is its turn, and leaves word how to wake it if it is not.
+    pub(in crate::admission) fn look(
+        &self,
+        slot: SlotIndex,
+        bound: Bound,
+        until: Instant,
+        waker: &Waker,
+    ) -> Turn<'_> {
+        let mut ledger = self.ledger.lock();
+        match ledger.waitlist.state(slot) {
+            State::Waiting if ledger.waitlist.wakes(slot, waker) => return Turn::Waiting,
+            State::Waiting => {
+                drop(ledger);
+                return self.look_again(slot, bound, until, waker);
+            }
+            State::Granted => {
+                let now = time::now();
+                if now < until {
+                    return Turn::Admitted(self.claim(&mut ledger, slot, now), now);
+                }
+            }
+            State::TurnedAway => {
+                drop(ledger);
+                return Turn::Closed(self.leave_queue(slot, Leaving::Late(bound)));
+            }
+            State::Revoked | State::Vacant => {}
+        }
+        drop(ledger);
+        Turn::Late(self.leave_queue(slot, Leaving::Late(bound)))
+    }
+
+    /// The task has moved, or its waker is new: it is cloned, and the old one dropped, outside the
+    /// lock. In between the permit may have been granted, and then nobody is left to be woken.
+    #[cold]
+    fn look_again(&self, slot: SlotIndex, bound: Bound, until: Instant, waker: &Waker) -> Turn<'_> {
+        let fresh = waker.clone();
+        let mut ledger = self.ledger.lock();
+        if ledger.waitlist.state(slot) != State::Waiting {
+            drop(ledger);
+            return self.look(slot, bound, until, waker);
+        }
+        let stale = ledger.waitlist.replace_waker(slot, fresh);
+        drop(ledger);
+        drop(stale);
+        Turn::Waiting
+    }
+
+    fn claim(&self, ledger: &mut Ledger, slot: SlotIndex, now: Instant) -> Flight<'_> {
+        ledger.waitlist.remove(slot);
+        self.entrance
+            .unclaimed
+            .store(ledger.waitlist.granted(), Ordering::Release);
+        Flight::begin_at(self, self.word().is_sampled().then(|| Stamp::of(now)))
+    }
+
+    /// A waiter leaves without a permit. What it was granted goes to the next, and what the ledger
+    /// already counted for it is not counted again.
+    pub(in crate::admission) fn leave_queue(&self, slot: SlotIndex, leaving: Leaving) -> Load {
+        let mut ledger = self.ledger.lock();
+        // As it was when the time ran out: a grant that came too late is still one in flight.
+        let word = self.word();
+        let (was, waker) = ledger.waitlist.remove(slot);
+        match was {
+            State::Waiting => {
+                ledger.count(leaving);
+                self.update_flags(&ledger);
+            }
+            State::Granted => {
+                ledger.count(leaving);
+                self.give_back(&ledger);
+            }
+            State::Revoked | State::TurnedAway | State::Vacant => {}
+        }
+        let load = self.load_at(word, ledger.waitlist.waiting());
+        drop(ledger);
+        drop(waker);
+        self.recover();
+        self.hand_over();
+        load
+    }
+
+    /// Takes back what was granted to waiters whose time is up, and hands it on.
+    #[inline]
+    pub(super) fn recover(&self) {
+        if self.unclaimed() > 0 {
+            self.recover_overdue();
+        }
+    }
+
+    /// Whoever gets what was taken back may be late as well: again, until nobody is.
+    #[cold]
+    fn recover_overdue(&self) {
+        let now = time::now();
+        while self.revoke_overdue(now) {
+            self.hand_over();
+        }
+    }
+
+    fn revoke_overdue(&self, now: Instant) -> bool {
+        let mut ledger = self.ledger.lock();
+        let mut revoked = false;
+        while let Some(bound) = ledger.waitlist.revoke_overdue(now) {
+            ledger.count(Leaving::Late(bound));
+            self.give_back(&ledger);
+            revoked = true;
+        }
+        revoked
+    }
+
+    pub(super) fn update_flags(&self, ledger: &Ledger) {
+        let mut word = self.word();
+        while let Err(changed) = self.exchange(
+            word,
+            word.with_waiting(ledger.waitlist.waiting(), self.entrance.queue),
+        ) {
+            word = changed;
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The gate under loom: every interleaving of a few threads, up to three preemptions each.
+//!
+//! Run with `RUSTFLAGS="--cfg bulkhead_loom" cargo test -p bulkhead-runtime --lib --release model`.
+//! A model that explored a single interleaving fails: then loom did not stand in for the atomics.
+//!
+//! What a body or a caller sees is counted in plain std atomics: loom switches threads only at its
+//! own, so these add no interleavings.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use loom::thread;
+
+use super::gate::{Barred, Gate, Leaving, Settled, Turn};
+use super::waitlist::{Bound, SlotIndex};
+use crate::outcome::Outcome;
+use crate::policy::Policy;
+use crate::time::{self, Instant};
+
+const PREEMPTIONS: usize = 3;
+
+fn explore(max: u32, queue: u32, model: impl Fn(Arc<Gate>) + Sync + Send + 'static) {
+    let explored = Arc::new(AtomicUsize::new(0));
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS);
+    let counter = Arc::clone(&explored);
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        model(Arc::new(Gate::new(policy(max, queue))));
+    });
+    let explored = explored.load(Ordering::Relaxed);
+    println!("{explored} interleavings");
+    assert!(explored > 1, "loom explored nothing");
+}
+
+fn policy(max: u32, queue: u32) -> Policy {
+    if queue == 0 {
+        Policy::new(max)
+    } else {
+        Policy::new(max).with_queue(queue, Duration::from_secs(1))
+    }
+}
+
+fn in_time() -> Instant {
+    time::now() + Duration::from_secs(3_600)
+}
+
+fn long_over() -> Instant {
+    time::now() - Duration::from_secs(1)
+}
+
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Woken {
+    fn waker() -> (Arc<Self>, Waker) {
+        let woken = Arc::new(Self::default());
+        (Arc::clone(&woken), woken.into())
+    }
+
+    fn is_woken(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Joins the queue of a gate that is full.
+fn join(gate: &Gate, waker: &Waker, until: Instant) -> SlotIndex {
+    match gate.join(waker, until, Bound::Wait) {
+        Settled::Queued(slot) => slot,
+        _ => panic!("the gate is full, and the queue has a place"),
+    }
+}
+
+/// Ends with a success, as a body does that returns.
+fn release(gate: &Gate) {
+    let mut flight = gate_flight(gate);
+    flight.means(Outcome::Success);
+    drop(flight);
+}
+
+/// The flight of a permit that was taken in the set-up.
+fn gate_flight(gate: &Gate) -> super::Flight<'_> {
+    super::Flight::begin_at(gate, None)
+}
+
+/// Takes a permit whose flight [`release`] ends later, on another thread.
+fn take(gate: &Gate) {
+    std::mem::forget(gate.try_enter().expect("there is room"));
+}
+
+#[track_caller]
+fn assert_claims(gate: &Gate, slot: SlotIndex) {
+    match gate.look(slot, Bound::Wait, in_time(), Waker::noop()) {
+        Turn::Admitted(flight, _) => drop(flight),
+        Turn::Waiting => panic!("it waits for ever: nothing is in flight and nobody will wake it"),
+        Turn::Late(_) | Turn::Closed(_) => panic!("its time is not up"),
+    }
+}
+
+#[track_caller]
+fn assert_empty(gate: &Gate) {
+    let tally = gate.tally();
+    assert_eq!(
+        (tally.in_flight, tally.granted, tally.waiting),
+        (0, 0, 0),
+        "{tally:?}"
+    );
+}
+
+#[test]
+fn never_more_inside_than_permits() {
+    explore(1, 0, |gate| {
+        let inside = Arc::new(AtomicUsize::new(0));
+        let call = |gate: Arc<Gate>, inside: Arc<AtomicUsize>| {
+            move || {
+                let Ok(mut flight) = gate.try_enter() else {
+                    return 0;
+                };
+                assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "one too many");
+                thread::yield_now();
+                inside.fetch_sub(1, Ordering::Relaxed);
+                flight.means(Outcome::Success);
+                1
+            }
+        };
+        let threads = [(); 2].map(|()| thread::spawn(call(Arc::clone(&gate), Arc::clone(&inside))));
+        let admitted: u64 = threads.map(|thread| thread.join().unwrap()).iter().sum();
+        let tally = gate.tally();
+        assert_eq!(
+            (tally.outcomes.success, tally.full),
+            (admitted, 2 - admitted)
+        );
+        assert!(admitted > 0, "the first always finds room");
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_head_that_is_cancelled_while_it_is_handed_the_permit_passes_it_on() {
+    leaves_during_hand_off(Leaving::Abandoned);
+}
+
+#[test]
+fn a_head_that_times_out_while_it_is_handed_the_permit_passes_it_on() {
+    leaves_during_hand_off(Leaving::Late(Bound::Wait));
+}
+
+fn leaves_during_hand_off(leaving: Leaving) {
+    explore(1, 2, move |gate| {
+        take(&gate);
+        let (second_woken, second_waker) = Woken::waker();
+        let head = join(&gate, Waker::noop(), in_time());
+        let second = join(&gate, &second_waker, in_time());
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        gate.leave_queue(head, leaving);
+        releaser.join().unwrap();
+        assert!(second_woken.is_woken());
+        assert_claims(&gate, second);
+        let tally = gate.tally();
+        assert_eq!(tally.abandoned + tally.wait_timeout, 1);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_grant_is_claimed_or_taken_back_but_not_both() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), long_over());
+        release(&gate);
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().is_ok()
+        });
+        let turn = gate.look(slot, Bound::Wait, long_over(), Waker::noop());
+        assert!(
+            matches!(turn, Turn::Late(_)),
+            "its time is up, whoever comes first"
+        );
+        let admitted = newcomer.join().unwrap();
+        let tally = gate.tally();
+        assert_eq!(tally.wait_timeout, 1, "counted once");
+        assert_eq!(
+            (tally.outcomes.cancelled, tally.full),
+            (u64::from(admitted), u64::from(!admitted))
+        );
+        assert!(
+            admitted,
+            "what the late one held was free, or was taken back"
+        );
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_grant_that_is_in_time_is_never_taken_back() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), in_time());
+        release(&gate);
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().is_ok()
+        });
+        let Turn::Admitted(flight, _) = gate.look(slot, Bound::Wait, in_time(), Waker::noop())
+        else {
+            panic!("granted before, and in time")
+        };
+        assert!(!newcomer.join().unwrap(), "it is in flight all the while");
+        drop(flight);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn closing_leaves_nobody_in_the_queue() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let (woken, waker) = Woken::waker();
+        let closer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.close()
+        });
+        match gate.join(&waker, in_time(), Bound::Wait) {
+            Settled::Queued(slot) => {
+                closer.join().unwrap();
+                assert!(woken.is_woken());
+                assert!(matches!(
+                    gate.look(slot, Bound::Wait, in_time(), &waker),
+                    Turn::Closed(_)
+                ));
+            }
+            Settled::Closed(_) => closer.join().unwrap(),
+            Settled::Admitted(_) | Settled::Full(_) => panic!("no room, but a place in the queue"),
+        }
+        let tally = gate.tally();
+        assert_eq!((tally.waiting, tally.closed, tally.full), (0, 1, 0));
+        release(&gate);
+        assert!(matches!(gate.try_enter(), Err(Barred::Closed(_))));
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn two_releases_serve_two_waiters() {
+    explore(2, 2, |gate| {
+        take(&gate);
+        take(&gate);
+        let ((first_woken, first_waker), (second_woken, second_waker)) =
+            (Woken::waker(), Woken::waker());
+        let first = join(&gate, &first_waker, in_time());
+        let second = join(&gate, &second_waker, in_time());
+        let threads = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || release(&gate))
+        });
+        threads.map(|thread| thread.join().unwrap());
+        assert!(first_woken.is_woken() && second_woken.is_woken());
+        assert_eq!(gate.tally().granted, 2);
+        assert_claims(&gate, first);
+        assert_claims(&gate, second);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_woken_waiter_that_is_dropped_wakes_the_next() {
+    explore(1, 2, |gate| {
+        take(&gate);
+        let head = join(&gate, Waker::noop(), in_time());
+        let ((_, old), (woken, new)) = (Woken::waker(), Woken::waker());
+        let second = join(&gate, &old, in_time());
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                release(&gate);
+                gate.leave_queue(head, Leaving::Abandoned);
+            }
+        });
+        let claimed = match gate.look(second, Bound::Wait, in_time(), &new) {
+            Turn::Admitted(flight, _) => {
+                drop(flight);
+                true
+            }
+            Turn::Waiting => false,
+            Turn::Late(_) | Turn::Closed(_) => panic!("its time is not up"),
+        };
+        releaser.join().unwrap();
+        if !claimed {
+            assert!(woken.is_woken(), "by the waker that it left last");
+            assert_claims(&gate, second);
+        }
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn nobody_is_rejected_after_a_release_has_made_room() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let waiting = join(&gate, Waker::noop(), in_time());
+        let released = Arc::new(AtomicBool::new(false));
+        let releaser = thread::spawn({
+            let (gate, released) = (Arc::clone(&gate), Arc::clone(&released));
+            move || {
+                release(&gate);
+                released.store(true, Ordering::Relaxed);
+            }
+        });
+        let had_been_released = released.load(Ordering::Relaxed);
+        let newcomer = match gate.join(Waker::noop(), in_time(), Bound::Wait) {
+            Settled::Queued(slot) => Some(slot),
+            Settled::Full(load) => {
+                assert!(!had_been_released, "the place of the waiter was free");
+                assert_eq!(
+                    (load.in_flight, load.waiting),
+                    (1, 1),
+                    "full when it was decided"
+                );
+                None
+            }
+            Settled::Admitted(_) | Settled::Closed(_) => panic!("the room is the waiter's"),
+        };
+        releaser.join().unwrap();
+        assert_claims(&gate, waiting);
+        if let Some(slot) = newcomer {
+            assert_claims(&gate, slot);
+        }
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        let (woken, waker) = Woken::waker();
+        match gate.join(&waker, in_time(), Bound::Wait) {
+            Settled::Admitted(flight) => {
+                drop(flight);
+                releaser.join().unwrap();
+            }
+            Settled::Queued(slot) => {
+                releaser.join().unwrap();
+                assert!(woken.is_woken(), "a waiter that the release did not see");
+                assert_claims(&gate, slot);
+            }
+            Settled::Full(_) | Settled::Closed(_) => panic!("there is a place in the queue"),
+        }
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn growing_and_releasing_at_once_serves_the_waiters() {
+    explore(1, 2, |gate| {
+        take(&gate);
+        let first = join(&gate, Waker::noop(), in_time());
+        let second = join(&gate, Waker::noop(), in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.resize(2)
+        });
+        release(&gate);
+        operator.join().unwrap();
+        assert_eq!(
+            gate.tally().granted,
+            2,
+            "one on the release, one on the new permit"
+        );
+        assert_claims(&gate, first);
+        assert_claims(&gate, second);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn nobody_is_admitted_by_the_old_number_after_a_shrink_has_returned() {
+    explore(2, 0, |gate| {
+        take(&gate);
+        let shrunk = Arc::new(AtomicBool::new(false));
+        let operator = thread::spawn({
+            let (gate, shrunk) = (Arc::clone(&gate), Arc::clone(&shrunk));
+            move || {
+                gate.resize(1);
+                shrunk.store(true, Ordering::Relaxed);
+            }
+        });
+        let result = gate.try_enter();
+        if result.is_ok() {
+            // Loom switches threads at its own operations only, so nothing came between the
+            // admission and this look.
+            assert!(!shrunk.load(Ordering::Relaxed), "one too many");
+        }
+        drop(result);
+        operator.join().unwrap();
+        assert!(gate.try_enter().is_err());
+        release(&gate);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn successes_carried_over_by_two_releases_at_once_are_counted_once() {
+    explore(2, 0, |gate| {
+        let before = gate.preset_successes_to_the_brink();
+        take(&gate);
+        take(&gate);
+        let threads = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || release(&gate))
+        });
+        threads.map(|thread| thread.join().unwrap());
+        assert_eq!(gate.tally().outcomes.success, before + 2);
+        assert_empty(&gate);
+    });
+}

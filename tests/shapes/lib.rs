@@ -1,0 +1,34 @@
+//! The acceptance shapes, with and without the attribute: each module is `signatures.rs` in
+//! another variant.
+#![cfg_attr(not(compare_lints), allow(clippy::all))]
+
+use bulkhead_runtime::{partition, Partition};
+
+#[partition(name = "shared.first", max = 64)]
+pub static FIRST: Partition;
+#[partition(name = "shared.second", max = 64, queue = 8, wait = 25ms)]
+pub static SECOND: Partition;
+
+macro_rules! variants {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[allow(dead_code, async_fn_in_trait)]
+        #[deny(unused, unreachable_code, unsafe_op_in_unsafe_fn)]
+        pub mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+        }
+    )*};
+}
+
+variants! {
+    /// No attribute.
+    plain
+    /// `name` and `max`.
+    bare
+    /// With a `timeout`.
+    timed
+    /// With a `queue`.
+    queued
+    /// All take from [`FIRST`].
+    shared
+}

@@ -1,0 +1,8 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+#[bulkhead(name = "report", core_size = 4)]
+async fn report() -> Result<u32, BulkheadError> {
+    Ok(1)
+}
+
+fn main() {}

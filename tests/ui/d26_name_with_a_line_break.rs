@@ -1,0 +1,8 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+#[bulkhead(name = "re\nport", max = 4)]
+async fn report() -> Result<u32, BulkheadError> {
+    Ok(1)
+}
+
+fn main() {}

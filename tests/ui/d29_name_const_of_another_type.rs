@@ -1,0 +1,10 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+const NAME: u32 = 4;
+
+#[bulkhead(name = NAME, max = 4)]
+async fn report() -> Result<u32, BulkheadError> {
+    Ok(1)
+}
+
+fn main() {}

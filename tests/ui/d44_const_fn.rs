@@ -1,0 +1,8 @@
+use bulkhead_runtime::bulkhead;
+
+#[bulkhead(name = "report", max = 4)]
+const fn report() -> u32 {
+    1
+}
+
+fn main() {}

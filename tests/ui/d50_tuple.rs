@@ -1,0 +1,8 @@
+use bulkhead_runtime::bulkhead;
+
+#[bulkhead(name = "report", max = 4)]
+async fn report() -> (u32, String) {
+    (1, String::new())
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use bulkhead_runtime::bulkhead;
+
+#[bulkhead(name = "report", max = 4)]
+async fn report() -> Result<u32, ()> {
+    Ok(1)
+}
+
+fn main() {}

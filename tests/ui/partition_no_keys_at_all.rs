@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition]
+static REPORT: Partition;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use bulkhead_runtime::bulkhead;
+
+#[bulkhead(name = "report", max = 4, reject = "to_string")]
+async fn report() -> Result<u32, String> {
+    Ok(1)
+}
+
+fn main() {}

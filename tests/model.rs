@@ -3,8 +3,8 @@
 mod common;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,174 +12,282 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bulkhead_runtime::{BulkheadError, Partition, Policy, Verdict, register};
-use common::{ON_PURPOSE, assert_bounds, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
+use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tokio::time::{Instant, advance};
 
-const WAIT: Duration = Duration::from_millis(10);
+const WAIT_MS: u64 = 10;
+const WAIT: Duration = Duration::from_millis(WAIT_MS);
 const TIMEOUT: Duration = Duration::from_millis(25);
 
 /// What a test does next; an index picks among the calls that there are.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A new call, polled once; kept apart from those that were never polled.
-    Start,
+    /// `call`, with a timeout, polled once.
+    Call,
+    /// `enter_by` in so many milliseconds, polled once; the permit is then held by hand.
+    EnterBy(u64),
     TryEnter,
     Poll(Index),
     Drop(Index),
-    /// Lets a body end, with this verdict, or panic.
-    Finish(Index, Option<Verdict>),
+    /// Lets a body end at its next poll.
+    Finish(Index, End),
+    Resize(u32),
+    Close,
+    Reopen,
     Pass(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let verdict = prop_oneof![
-        Just(None),
-        Just(Some(Verdict::Success)),
-        Just(Some(Verdict::Failure)),
-        Just(Some(Verdict::Ignored))
+    let end = prop_oneof![
+        Just(End::Panic),
+        Just(End::Return(Verdict::Success)),
+        Just(End::Return(Verdict::Failure)),
+        Just(End::Return(Verdict::Ignored))
     ];
     prop_oneof![
-        6 => Just(Step::Start),
+        6 => Just(Step::Call),
+        2 => (0..20_u64).prop_map(Step::EnterBy),
         1 => Just(Step::TryEnter),
-        6 => any::<Index>().prop_map(Step::Poll),
-        4 => any::<Index>().prop_map(Step::Drop),
-        4 => (any::<Index>(), verdict).prop_map(|(call, verdict)| Step::Finish(call, verdict)),
+        7 => any::<Index>().prop_map(Step::Poll),
+        6 => any::<Index>().prop_map(Step::Drop),
+        4 => (any::<Index>(), end).prop_map(|(call, end)| Step::Finish(call, end)),
+        1 => (1..5_u32).prop_map(Step::Resize),
+        1 => Just(Step::Close),
+        2 => Just(Step::Reopen),
         3 => (1..14_u64).prop_map(Step::Pass),
     ]
 }
 
 /// The reference: what a partition is, in plain code that knows no concurrency. Times are in
-/// milliseconds.
+/// milliseconds, and calls are known by number.
 #[derive(Debug, Default)]
 struct Model {
     max: usize,
     queue: usize,
     now: u64,
-    running: Vec<(u64, u64)>,
-    waiting: VecDeque<(u64, u64)>,
-    granted: Vec<(u64, u64)>,
-    revoked: Vec<u64>,
-    full: u64,
-    wait_timeout: u64,
-    abandoned: u64,
+    closed: bool,
+    running: Vec<u64>,
+    waiting: Vec<Waiting>,
+    granted: Vec<Waiting>,
+    /// Lost a grant or a place, and was counted; the caller has not looked yet.
+    told_later: Vec<u64>,
+    counts: Rejections,
     admitted: u64,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    call: u64,
+    until: u64,
+    /// Of the caller's own; otherwise the policy's `wait`.
+    is_deadline: bool,
+}
+
+/// Calls whose body never started.
+#[derive(Debug, Default, PartialEq, Clone, Copy)]
+struct Rejections {
+    full: u64,
+    wait_timeout: u64,
+    deadline: u64,
+    closed: u64,
+    abandoned: u64,
+}
+
 impl Model {
-    fn room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.running.len() + self.granted.len() < self.max
     }
 
-    /// Whoever comes takes back what is overdue, until nothing is; whoever waits gets what is free.
+    fn enter(&mut self, call: u64, place: Option<Waiting>) {
+        if place.is_some_and(|place| place.is_deadline && place.until <= self.now) {
+            self.counts.deadline += 1;
+            return;
+        }
+        if self.closed || !self.has_room() || !self.waiting.is_empty() {
+            self.settle();
+        }
+        if self.closed {
+            self.counts.closed += 1;
+        } else if self.has_room() && self.waiting.is_empty() {
+            self.run(call);
+        } else if let Some(place) = place.filter(|_| self.waiting.len() < self.queue) {
+            self.waiting.push(place);
+        } else {
+            self.counts.full += 1;
+        }
+    }
+
+    /// Takes back what is overdue, until nothing is; whoever waits gets what is free.
     fn settle(&mut self) {
-        let now = self.now;
         loop {
+            let now = self.now;
             let overdue: Vec<_> = self
                 .granted
-                .extract_if(.., |&mut (_, until)| until <= now)
+                .extract_if(.., |waiting| waiting.until <= now)
                 .collect();
-            self.wait_timeout += overdue.len() as u64;
             self.hand_over();
             if overdue.is_empty() {
-                break;
+                return;
             }
-            self.revoked
-                .extend(overdue.into_iter().map(|(call, _)| call));
+            for waiting in overdue {
+                self.late(waiting);
+                self.told_later.push(waiting.call);
+            }
         }
     }
 
     fn hand_over(&mut self) {
-        while self.room()
-            && let Some(head) = self.waiting.pop_front()
-        {
-            self.granted.push(head);
+        while self.has_room() && !self.waiting.is_empty() {
+            self.granted.push(self.waiting.remove(0));
         }
+    }
+
+    fn late(&mut self, waiting: Waiting) {
+        *if waiting.is_deadline {
+            &mut self.counts.deadline
+        } else {
+            &mut self.counts.wait_timeout
+        } += 1;
     }
 
     fn run(&mut self, call: u64) {
         self.admitted += 1;
-        self.running
-            .push((call, self.now + TIMEOUT.as_millis() as u64));
+        self.running.push(call);
     }
 
-    fn enter(&mut self, call: u64, may_wait: bool) {
-        if self.room() && self.waiting.is_empty() {
-            return self.run(call);
-        }
-        self.settle();
-        if self.room() && self.waiting.is_empty() {
-            self.run(call);
-        } else if may_wait && self.waiting.len() < self.queue {
-            self.waiting
-                .push_back((call, self.now + WAIT.as_millis() as u64));
-        } else {
-            self.full += 1;
-        }
-    }
-
-    /// A poll of a call that waits: it runs, is rejected as late, or waits on.
+    /// A call that waits looks: it runs, learns that it may not, or waits on.
     fn look(&mut self, call: u64) {
-        if let Some(at) = self.revoked.iter().position(|&revoked| revoked == call) {
-            self.revoked.remove(at);
-            self.settle();
-        } else if let Some(at) = self
-            .granted
-            .iter()
-            .position(|&(granted, _)| granted == call)
-        {
-            let (_, until) = self.granted.remove(at);
-            if self.now < until {
+        if let Some(at) = self.granted.iter().position(|waiting| waiting.call == call) {
+            let waiting = self.granted.remove(at);
+            if self.now < waiting.until {
                 return self.run(call);
             }
-            self.wait_timeout += 1;
-            self.settle();
+            self.late(waiting);
         } else if let Some(at) = self
             .waiting
             .iter()
-            .position(|&(waiting, until)| waiting == call && until <= self.now)
+            .position(|waiting| waiting.call == call && waiting.until <= self.now)
         {
-            self.waiting.remove(at);
-            self.wait_timeout += 1;
-            self.settle();
+            let waiting = self.waiting.remove(at);
+            self.late(waiting);
+        } else if self.waiting.iter().any(|waiting| waiting.call == call) {
+            return;
         }
+        self.told_later.retain(|&told| told != call);
+        self.settle();
     }
 
+    /// A call leaves: its body ended, or its caller did.
     fn leave(&mut self, call: u64) {
-        let ran = self
-            .running
-            .iter()
-            .position(|&(running, _)| running == call);
-        if let Some(at) = ran {
+        if let Some(at) = self.running.iter().position(|&running| running == call) {
             // Overdue grants are taken back before the release, and so are served before it.
             self.settle();
             self.running.remove(at);
             return self.hand_over();
         }
         let before = self.waiting.len() + self.granted.len();
-        self.waiting.retain(|&(waiting, _)| waiting != call);
-        self.granted.retain(|&(granted, _)| granted != call);
-        self.revoked.retain(|&revoked| revoked != call);
-        self.abandoned += (before - self.waiting.len() - self.granted.len()) as u64;
+        self.waiting.retain(|waiting| waiting.call != call);
+        self.granted.retain(|waiting| waiting.call != call);
+        self.counts.abandoned += (before - self.waiting.len() - self.granted.len()) as u64;
+        self.told_later.retain(|&told| told != call);
         self.settle();
+    }
+
+    fn resize(&mut self, max: usize) {
+        self.max = max;
+        self.hand_over();
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.counts.closed += self.waiting.len() as u64;
+        self.told_later
+            .extend(self.waiting.drain(..).map(|waiting| waiting.call));
     }
 }
 
-/// A body that ends when it is told to, and counts itself.
+/// A body that ends when it is told to.
 #[derive(Default)]
 struct Body {
-    told: Option<Option<Verdict>>,
+    told: Option<End>,
     started: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Return(Verdict),
+    Panic,
 }
 
 type Running = Pin<Box<dyn Future<Output = Result<Verdict, BulkheadError>>>>;
 
-/// Counts kept by the callers.
-#[derive(Debug, Default, PartialEq)]
+struct Caller {
+    number: u64,
+    future: Running,
+    body: Rc<RefCell<Body>>,
+    by_hand: bool,
+}
+
+impl Caller {
+    fn calling(partition: &'static Partition, number: u64) -> Self {
+        let (body, running) = body();
+        let future = partition
+            .call(running)
+            .timeout(TIMEOUT)
+            .classify(|verdict| *verdict);
+        Self {
+            number,
+            future: Box::pin(future),
+            body,
+            by_hand: false,
+        }
+    }
+
+    fn entering(partition: &'static Partition, number: u64, deadline: Instant) -> Self {
+        let (body, running) = body();
+        let future = async move {
+            let permit = partition.enter_by(deadline).await?;
+            let verdict = running.await;
+            permit.finish(verdict);
+            Ok(verdict)
+        };
+        Self {
+            number,
+            future: Box::pin(future),
+            body,
+            by_hand: true,
+        }
+    }
+
+    fn started(&self) -> bool {
+        self.body.borrow().started
+    }
+}
+
+fn body() -> (Rc<RefCell<Body>>, impl Future<Output = Verdict>) {
+    let body = Rc::new(RefCell::new(Body::default()));
+    let inside = Rc::clone(&body);
+    let running = poll_fn(move |_| {
+        let mut body = inside.borrow_mut();
+        body.started = true;
+        match body.told {
+            Some(End::Return(verdict)) => Poll::Ready(verdict),
+            Some(End::Panic) => {
+                drop(body);
+                panic!("{ON_PURPOSE}")
+            }
+            None => Poll::Pending,
+        }
+    });
+    (body, running)
+}
+
+/// What callers and bodies saw.
+#[derive(Debug, Default)]
 struct Seen {
-    full: u64,
-    wait_timeout: u64,
+    rejections: Rejections,
     bodies: u64,
     success: u64,
     failure: u64,
@@ -187,238 +295,304 @@ struct Seen {
     panicked: u64,
     timed_out: u64,
     cancelled: u64,
-    abandoned: u64,
 }
 
-struct Caller {
-    number: u64,
-    future: Running,
-    body: Rc<RefCell<Body>>,
+impl Seen {
+    fn verdict(&mut self, verdict: Verdict) {
+        *match verdict {
+            Verdict::Success => &mut self.success,
+            Verdict::Failure => &mut self.failure,
+            Verdict::Ignored => &mut self.ignored,
+        } += 1;
+    }
+
+    fn error(&mut self, error: &BulkheadError) {
+        *match error {
+            BulkheadError::Full(_) => &mut self.rejections.full,
+            BulkheadError::WaitTimeout(_) => &mut self.rejections.wait_timeout,
+            BulkheadError::DeadlineExceeded(_) => &mut self.rejections.deadline,
+            BulkheadError::Closed(_) => &mut self.rejections.closed,
+            BulkheadError::CallTimeout(_) => &mut self.timed_out,
+            other => panic!("{other}"),
+        } += 1;
+    }
 }
 
-fn start(partition: &'static Partition, number: u64) -> Caller {
-    let body = Rc::new(RefCell::new(Body::default()));
-    let inside = Rc::clone(&body);
-    let future = partition
-        .call(poll_fn(move |_| {
-            let mut body = inside.borrow_mut();
-            body.started = true;
-            match body.told {
-                Some(Some(verdict)) => Poll::Ready(verdict),
-                Some(None) => panic!("{ON_PURPOSE}"),
-                None => Poll::Pending,
+struct History {
+    partition: &'static Partition,
+    model: Model,
+    seen: Seen,
+    callers: Vec<Caller>,
+    permits: Vec<(u64, bulkhead_runtime::Permit<'static>)>,
+    in_use: u64,
+}
+
+impl History {
+    async fn run(partition: &'static Partition, steps: Vec<Step>) {
+        let policy = partition.policy();
+        let model = Model {
+            max: policy.max() as usize,
+            queue: policy.queue() as usize,
+            ..Model::default()
+        };
+        let mut history = Self {
+            partition,
+            model,
+            seen: Seen::default(),
+            callers: Vec::new(),
+            permits: Vec::new(),
+            in_use: 0,
+        };
+        for (number, step) in (0..).zip(steps) {
+            if let Step::Pass(millis) = step {
+                advance(ms(millis)).await;
+                history.model.now += millis;
             }
-        }))
-        .timeout(TIMEOUT)
-        .classify(|verdict| *verdict);
-    Caller {
-        number,
-        future: Box::pin(future),
-        body,
-    }
-}
-
-/// Polls a call; tells whether it is over.
-fn poll(caller: &mut Caller, model: &mut Model, seen: &mut Seen) -> bool {
-    let had_started = caller.body.borrow().started;
-    if !had_started {
-        model.look(caller.number);
-    }
-    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        poll_once(caller.future.as_mut())
-    }));
-    seen.bodies += u64::from(caller.body.borrow().started && !had_started);
-    let Ok(polled) = polled else {
-        seen.panicked += 1;
-        model.leave(caller.number);
-        return true;
-    };
-    let Poll::Ready(result) = polled else {
-        return false;
-    };
-    match result {
-        Ok(verdict) => {
-            match verdict {
-                Verdict::Success => seen.success += 1,
-                Verdict::Failure => seen.failure += 1,
-                Verdict::Ignored => seen.ignored += 1,
-            }
-            model.leave(caller.number);
+            history.take(number, &step);
+            history.compare();
         }
-        Err(BulkheadError::Full(_)) => seen.full += 1,
-        Err(BulkheadError::WaitTimeout(_)) => seen.wait_timeout += 1,
-        Err(BulkheadError::CallTimeout(_)) => {
-            seen.timed_out += 1;
-            let ends = model
-                .running
-                .iter()
-                .find(|&&(call, _)| call == caller.number)
-                .map(|&(_, ends)| ends);
-            assert!(
-                ends.is_some_and(|ends| ends <= model.now),
-                "timed out before its time"
-            );
-            model.leave(caller.number);
-        }
-        Err(other) => panic!("{other}"),
+        let Self {
+            callers, permits, ..
+        } = history;
+        drop((callers, permits));
+        partition.reopen();
+        assert_idle(partition);
     }
-    true
-}
 
-async fn run(partition: &'static Partition, steps: Vec<Step>) {
-    let policy = partition.policy();
-    let mut model = Model {
-        max: policy.max() as usize,
-        queue: policy.queue() as usize,
-        ..Model::default()
-    };
-    let (mut callers, mut seen): (Vec<Caller>, Seen) = (Vec::new(), Seen::default());
-    let (mut by_hand, begin) = (Vec::new(), Instant::now());
-    for (number, step) in (0..).zip(steps) {
+    fn take(&mut self, number: u64, step: &Step) {
+        let (partition, now) = (self.partition, self.model.now);
         match step {
-            Step::Start => {
-                let mut caller = start(partition, number);
-                model.enter(number, true);
-                if !poll_entered(&mut caller, &mut model, &mut seen) {
-                    callers.push(caller);
-                }
+            Step::Call => {
+                let until = now + WAIT_MS;
+                self.enter(Caller::calling(partition, number), until, false);
+            }
+            Step::EnterBy(millis) => {
+                let deadline = Instant::now() + ms(*millis);
+                self.enter(
+                    Caller::entering(partition, number, deadline),
+                    now + millis,
+                    true,
+                );
             }
             Step::TryEnter => {
-                model.enter(number, false);
+                self.model.enter(number, None);
                 match partition.try_enter() {
                     Ok(permit) => {
-                        seen.bodies += 1;
-                        by_hand.push((number, permit));
+                        self.seen.bodies += 1;
+                        self.permits.push((number, permit));
                     }
-                    Err(_) => seen.full += 1,
+                    Err(error) => self.seen.error(&error),
                 }
             }
-            Step::Poll(pick) if !callers.is_empty() => {
-                let at = pick.index(callers.len());
-                if poll(&mut callers[at], &mut model, &mut seen) {
-                    callers.remove(at);
+            Step::Poll(pick) if !self.callers.is_empty() => {
+                let at = pick.index(self.callers.len());
+                if !self.callers[at].started() {
+                    self.model.look(self.callers[at].number);
+                }
+                self.poll(at);
+            }
+            Step::Drop(pick) if !self.callers.is_empty() => {
+                let caller = self.callers.remove(pick.index(self.callers.len()));
+                self.drop_caller(caller);
+            }
+            Step::Finish(pick, end) if !self.callers.is_empty() => {
+                let at = pick.index(self.callers.len());
+                self.callers[at].body.borrow_mut().told = Some(*end);
+                if let Some((number, permit)) = self.permits.pop() {
+                    drop(permit);
+                    self.seen.success += 1;
+                    self.model.leave(number);
                 }
             }
-            Step::Drop(pick) if !callers.is_empty() => {
-                let caller = callers.remove(pick.index(callers.len()));
-                let (number, started) = (caller.number, caller.body.borrow().started);
-                let was_revoked = model.revoked.contains(&number);
-                drop(caller);
-                seen.cancelled += u64::from(started);
-                seen.abandoned += u64::from(!started && !was_revoked);
-                seen.wait_timeout += u64::from(!started && was_revoked);
-                model.leave(number);
+            Step::Resize(max) => {
+                partition.resize(*max).expect("within the bounds");
+                self.model.resize(*max as usize);
             }
-            Step::Finish(pick, verdict) if !callers.is_empty() => {
-                let at = pick.index(callers.len());
-                callers[at].body.borrow_mut().told = Some(verdict);
-                if let Some((number, permit)) = by_hand.pop() {
-                    permit.finish(Verdict::Success);
-                    seen.success += 1;
-                    model.leave(number);
-                }
+            Step::Close => {
+                partition.close();
+                self.model.close();
             }
-            Step::Pass(millis) => {
-                advance(ms(millis)).await;
-                model.now = begin.elapsed().as_millis() as u64;
+            Step::Reopen => {
+                partition.reopen();
+                self.model.closed = false;
             }
-            Step::Poll(_) | Step::Drop(_) | Step::Finish(..) => {}
+            Step::Poll(_) | Step::Drop(_) | Step::Finish(..) | Step::Pass(_) => {}
         }
-        compare(partition, &model, &seen, &callers);
     }
-    let left: Vec<_> = by_hand.into_iter().map(|(_, permit)| permit).collect();
-    drop((left, callers));
-    assert_idle(partition);
-}
 
-/// The first poll: the model has already decided.
-fn poll_entered(caller: &mut Caller, model: &mut Model, seen: &mut Seen) -> bool {
-    let polled = poll_once(caller.future.as_mut());
-    let started = caller.body.borrow().started;
-    seen.bodies += u64::from(started);
-    let runs = model.running.iter().any(|&(call, _)| call == caller.number);
-    assert_eq!(started, runs, "a body runs exactly when the model says so");
-    match polled {
-        Poll::Pending => false,
-        Poll::Ready(Err(BulkheadError::Full(_))) => {
-            seen.full += 1;
-            true
+    /// A newcomer, and its first poll: the model decides first.
+    fn enter(&mut self, caller: Caller, until: u64, is_deadline: bool) {
+        let call = caller.number;
+        self.model.enter(
+            call,
+            Some(Waiting {
+                call,
+                until,
+                is_deadline,
+            }),
+        );
+        self.callers.push(caller);
+        self.poll(self.callers.len() - 1);
+    }
+
+    fn poll(&mut self, at: usize) {
+        let caller = &mut self.callers[at];
+        let had_started = caller.started();
+        let polled = catch_unwind(AssertUnwindSafe(|| poll_once(caller.future.as_mut())));
+        self.seen.bodies += u64::from(caller.started() && !had_started);
+        let runs = self.model.running.contains(&caller.number);
+        assert_eq!(
+            caller.started(),
+            runs,
+            "a body runs exactly when the model says so"
+        );
+        match polled {
+            Ok(Poll::Pending) => return,
+            Ok(Poll::Ready(Ok(verdict))) => self.seen.verdict(verdict),
+            Ok(Poll::Ready(Err(error))) => self.seen.error(&error),
+            Err(_) => self.seen.panicked += 1,
         }
-        Poll::Ready(other) => panic!("{other:?}"),
+        let caller = self.callers.remove(at);
+        if caller.started() {
+            self.model.leave(caller.number);
+        }
     }
-}
 
-fn compare(partition: &Partition, model: &Model, seen: &Seen, callers: &[Caller]) {
-    let s = partition.snapshot();
-    assert_bounds(&s);
-    // Against the model.
-    assert_eq!(
-        s.in_flight,
-        model.running.len() as u64,
-        "in flight\n{s:?}\n{model:?}"
-    );
-    assert_eq!(
-        s.waiting,
-        model.waiting.len() as u64,
-        "waiting\n{s:?}\n{model:?}"
-    );
-    assert_eq!(
-        s.granted,
-        model.granted.len() as u64,
-        "granted\n{s:?}\n{model:?}"
-    );
-    assert_eq!(s.rejected.full, model.full);
-    assert_eq!(s.rejected.wait_timeout, model.wait_timeout);
-    assert_eq!(s.abandoned, model.abandoned);
-    assert_eq!(s.admitted, model.admitted);
-    assert!(
-        s.waiting == 0 || s.headroom == 0,
-        "somebody waits although there is room: {s:?}"
-    );
-    // Against what callers and bodies saw. A caller that lost its grant learns of it when it looks.
-    assert_eq!(s.admitted, seen.bodies, "bodies that started");
-    assert_eq!(s.rejected.full, seen.full);
-    assert_eq!(
-        s.rejected.wait_timeout,
-        seen.wait_timeout + model.revoked.len() as u64
-    );
-    assert_eq!(s.abandoned, seen.abandoned);
-    let outcomes = s.outcomes;
-    assert_eq!(
-        (outcomes.success, outcomes.failure, outcomes.ignored),
-        (seen.success, seen.failure, seen.ignored)
-    );
-    assert_eq!(
-        (outcomes.panicked, outcomes.timed_out, outcomes.cancelled),
-        (seen.panicked, seen.timed_out, seen.cancelled)
-    );
-    // The laws, with both sides from outside.
-    let waiting = callers
-        .iter()
-        .filter(|caller| !caller.body.borrow().started)
-        .count() as u64;
-    assert_eq!(s.waiting + s.granted + model.revoked.len() as u64, waiting);
-    assert_eq!(
-        s.started,
-        seen.bodies + seen.full + seen.wait_timeout + seen.abandoned + waiting
-    );
+    fn drop_caller(&mut self, caller: Caller) {
+        let Caller {
+            number,
+            body,
+            by_hand,
+            future,
+        } = caller;
+        drop(future);
+        let started = body.borrow().started;
+        if started && by_hand {
+            self.seen.success += 1;
+        } else if started {
+            self.seen.cancelled += 1;
+        } else if !self.model.told_later.contains(&number) {
+            self.seen.rejections.abandoned += 1;
+        }
+        self.model.leave(number);
+    }
+
+    fn compare(&mut self) {
+        let (s, model, seen) = (self.partition.snapshot(), &self.model, &self.seen);
+        let context = || format!("{s:?}\n{model:?}\n{seen:?}");
+        // Against the model.
+        assert_eq!(
+            s.in_flight,
+            model.running.len() as u64,
+            "in flight\n{}",
+            context()
+        );
+        assert_eq!(
+            s.waiting,
+            model.waiting.len() as u64,
+            "waiting\n{}",
+            context()
+        );
+        assert_eq!(
+            s.granted,
+            model.granted.len() as u64,
+            "granted\n{}",
+            context()
+        );
+        assert_eq!(
+            (s.admitted, s.max, s.is_closed),
+            (model.admitted, model.max as u64, model.closed),
+            "{}",
+            context()
+        );
+        let counted = Rejections {
+            full: s.rejected.full,
+            wait_timeout: s.rejected.wait_timeout,
+            deadline: s.rejected.deadline,
+            closed: s.rejected.closed,
+            abandoned: s.abandoned,
+        };
+        assert_eq!(counted, model.counts, "{}", context());
+        // Against what callers and bodies saw. Who lost its place learns of it when it looks, or never.
+        assert_eq!(
+            s.admitted,
+            seen.bodies,
+            "bodies that started\n{}",
+            context()
+        );
+        assert_eq!(
+            (counted.full, counted.abandoned),
+            (seen.rejections.full, seen.rejections.abandoned),
+            "{}",
+            context()
+        );
+        for (counted, seen) in [
+            (counted.wait_timeout, seen.rejections.wait_timeout),
+            (counted.deadline, seen.rejections.deadline),
+            (counted.closed, seen.rejections.closed),
+        ] {
+            assert!(counted >= seen, "{}", context());
+        }
+        let outcomes = s.outcomes;
+        assert_eq!(
+            (outcomes.success, outcomes.failure, outcomes.ignored),
+            (seen.success, seen.failure, seen.ignored),
+            "{}",
+            context()
+        );
+        assert_eq!(
+            (outcomes.panicked, outcomes.timed_out, outcomes.cancelled),
+            (seen.panicked, seen.timed_out, seen.cancelled),
+            "{}",
+            context()
+        );
+        // The laws, with the other side from outside.
+        let inside = self
+            .callers
+            .iter()
+            .filter(|caller| caller.started())
+            .count()
+            + self.permits.len();
+        let outside = self.callers.len() + self.permits.len() - inside;
+        assert_eq!(s.in_flight, inside as u64, "{}", context());
+        assert_eq!(
+            s.waiting + s.granted,
+            (outside - model.told_later.len()) as u64,
+            "{}",
+            context()
+        );
+        let in_use = s.in_flight + s.granted;
+        assert!(
+            in_use <= s.max || in_use <= self.in_use,
+            "after a shrink they only fall\n{}",
+            context()
+        );
+        assert_eq!(s.headroom, s.max.saturating_sub(in_use), "{}", context());
+        assert!(s.waiting <= s.queue, "{}", context());
+        assert!(
+            s.waiting == 0 || s.headroom == 0,
+            "somebody waits although there is room\n{}",
+            context()
+        );
+        self.in_use = in_use;
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_history_agrees_with_the_model(
         max in 1..4_u32,
         queue in 0..4_u32,
-        steps in prop::collection::vec(step(), 1..150),
+        steps in prop::collection::vec(step(), 1..200),
     ) {
         static HISTORY: AtomicU64 = AtomicU64::new(0);
+        panics_on_purpose_are_silent();
         let name = format!("history-{}", HISTORY.fetch_add(1, Ordering::Relaxed));
         let policy = if queue == 0 { Policy::new(max) } else { Policy::new(max).with_queue(queue, WAIT) };
-        let partition = register(&name, policy).unwrap();
+        let partition = register(&name, policy).expect("a name of its own");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        panics_on_purpose_are_silent();
-        runtime.block_on(run(partition, steps));
+        runtime.block_on(History::run(partition, steps));
     }
 }

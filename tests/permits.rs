@@ -40,16 +40,13 @@ async fn waiters_that_time_out_eat_no_later_release() {
 #[tokio::test(start_paused = true)]
 async fn every_queued_call_runs_one_at_a_time_and_in_order() {
     let partition = queued("one-by-one", 1, 10, ms(200));
-    let (crowd, order) = (
-        Arc::new(Crowd::default()),
-        Arc::new(std::sync::Mutex::new(Vec::new())),
-    );
-    let mut calls = JoinSet::new();
+    let (crowd, mut calls) = (Arc::new(Crowd::default()), JoinSet::new());
+    let (log, mut order) = tokio::sync::mpsc::unbounded_channel();
     for number in 0..10 {
-        let (crowd, order) = (Arc::clone(&crowd), Arc::clone(&order));
+        let (crowd, log) = (Arc::clone(&crowd), log.clone());
         calls.spawn(partition.call(async move {
             let _inside = crowd.enter();
-            order.lock().unwrap().push(number);
+            log.send(number).unwrap();
             sleep(ms(10)).await;
         }));
         yield_now().await;
@@ -59,7 +56,9 @@ async fn every_queued_call_runs_one_at_a_time_and_in_order() {
         results.iter().all(Result::is_ok),
         "all ten run: {results:?}"
     );
-    assert_eq!(*order.lock().unwrap(), (0..10).collect::<Vec<_>>());
+    for number in 0..10 {
+        assert_eq!(order.try_recv(), Ok(number), "in order");
+    }
     assert_eq!(crowd.peak(), 1);
     assert_idle(partition);
 }
@@ -231,7 +230,7 @@ async fn every_way_out_of_a_body_gives_its_permit_back() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_head_passes_its_permit_on_without_another_release() {
     let partition = queued("cancelled-head", 1, 2, ms(1_000));
-    let held = partition.try_enter().unwrap();
+    let permit = partition.try_enter().unwrap();
     let mut head = Box::pin(partition.enter());
     let (mut second, (woken, waker)) = (Box::pin(partition.enter()), Woken::new());
     assert!(poll_once(head.as_mut()).is_pending());
@@ -241,7 +240,7 @@ async fn a_cancelled_head_passes_its_permit_on_without_another_release() {
             .poll(&mut std::task::Context::from_waker(&waker))
             .is_pending()
     );
-    drop(held);
+    drop(permit);
     drop(head);
     assert_eq!(
         woken.times(),

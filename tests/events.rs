@@ -1,5 +1,7 @@
 //! One event for the first rejection, then at most one a second; and a listener that panics.
 
+#![expect(clippy::disallowed_types, reason = "a listener may lock as it likes")]
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -42,7 +44,10 @@ impl Subscriber for Listener {
         assert!(!self.panics, "a listener that panics");
         let mut fields = Keep::default();
         event.record(&mut fields);
-        self.heard.lock().unwrap().push(fields.0);
+        self.heard
+            .lock()
+            .expect("nobody panics while it is held")
+            .push(fields.0);
     }
 }
 
@@ -61,7 +66,7 @@ impl Visit for Keep {
 
 impl Listener {
     fn take(&self) -> Vec<Fields> {
-        std::mem::take(&mut self.heard.lock().unwrap())
+        std::mem::take(&mut self.heard.lock().expect("nobody panics while it is held"))
     }
 }
 
@@ -151,6 +156,7 @@ mod conflict {
     }
 
     #[bulkhead(name = "events-conflict", max = 2)]
+    #[expect(dead_code, reason = "declared is enough")]
     pub(super) async fn second() -> Result<(), BulkheadError> {
         Ok(())
     }

@@ -42,6 +42,7 @@ async fn by_path() -> Result<(), BulkheadError> {
 }
 
 #[bulkhead(name = "never-called", max = 7)]
+#[expect(dead_code, reason = "that is the point")]
 async fn never_called() -> Result<(), BulkheadError> {
     Ok(())
 }
@@ -125,7 +126,7 @@ fn a_partition_is_known_before_its_first_call() {
 #[test]
 fn partitions_are_listed_once_and_in_order() {
     let names: Vec<_> = partitions()
-        .map(|partition| partition.name())
+        .map(Partition::name)
         .filter(|name| !name.contains("apart"))
         .collect();
     let declared = [

@@ -6,7 +6,7 @@ use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_resilience_bulkhead::BulkheadLayer;
 
 use crate::functions::{
-    bare, guarded, guarded_with_timeout, ready, semaphore, semaphore_with_timeout,
+    bare, floor, guarded, guarded_with_timeout, ready, semaphore, semaphore_with_timeout,
 };
 use crate::pair::{Goal, Ratio, Row};
 
@@ -27,7 +27,13 @@ pub(crate) fn rows() -> Vec<Row> {
             goal: Goal::AtMost(0.4),
         },
         Row {
-            situation: "the same with `timeout`".into(),
+            situation: "control: one compare-exchange and one subtraction around the body".into(),
+            beside: "tokio `acquire().await` + drop",
+            ratio: net(|| ready(CALLS, floor), || ready(CALLS, semaphore)),
+            goal: Goal::Report,
+        },
+        Row {
+            situation: "admitted, with `timeout`".into(),
             beside: "tokio acquire + `timeout`",
             ratio: net(
                 || ready(CALLS, guarded_with_timeout),

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 #[error(transparent)]
 pub(crate) struct AppError(#[from] BulkheadError);
 
+#[expect(clippy::unused_async, reason = "the same signature as the others")]
 pub(crate) async fn bare(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))
 }
@@ -32,6 +33,18 @@ pub(crate) async fn guarded_with_timeout(number: u64) -> Result<u64, AppError> {
 #[bulkhead(name = "rejected", max = 1)]
 pub(crate) async fn guarded_and_full(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))
+}
+
+static FLOOR: AtomicU64 = AtomicU64::new(0);
+
+/// The least that a permit can cost which is taken and given back by atomic operations.
+#[expect(clippy::unused_async, reason = "the same signature as the others")]
+pub(crate) async fn floor(number: u64) -> Result<u64, AppError> {
+    let free = FLOOR.load(Ordering::Acquire);
+    let taken = FLOOR.compare_exchange(free, free + 1, Ordering::AcqRel, Ordering::Acquire);
+    let returned = black_box(number);
+    FLOOR.fetch_sub(black_box(taken.is_ok()).into(), Ordering::AcqRel);
+    Ok(returned)
 }
 
 static ROOM: Semaphore = Semaphore::const_new(64);

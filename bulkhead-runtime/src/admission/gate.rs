@@ -29,7 +29,7 @@ use super::word::{Decision, Word};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, OwnLine};
-use crate::time::Instant;
+use crate::time::{self, Instant};
 
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -95,6 +95,25 @@ pub(super) enum Leaving {
     Abandoned,
 }
 
+/// Where the permit of a grant comes from.
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    /// Nobody has it.
+    Free,
+    /// From a call that ends.
+    PassedOn { success: bool },
+}
+
+impl Room {
+    /// The word after the grant, if there is room for it.
+    fn taken_from(self, word: Word, max: u32) -> Option<Word> {
+        match self {
+            Self::Free => word.has_room(max).then(|| word.plus_one()),
+            Self::PassedOn { success } => word.may_pass_on(max).then(|| word.passed_on(success)),
+        }
+    }
+}
+
 impl Gate {
     pub(crate) fn new(policy: Policy) -> Self {
         let entrance = Entrance {
@@ -151,7 +170,7 @@ impl Gate {
         if let Some(load) = self.reject_at_once() {
             return Err(Barred::Full(load));
         }
-        match self.settle(None) {
+        match self.settle(None, None) {
             Settled::Admitted(flight) => Ok(flight),
             Settled::Full(load) => Err(Barred::Full(load)),
             Settled::Closed(load) => Err(Barred::Closed(load)),
@@ -167,16 +186,30 @@ impl Gate {
     }
 
     /// Room now, a place at the tail of the queue, or neither.
-    pub(super) fn join(&self, waker: &Waker, until: Instant, bound: Bound) -> Settled<'_> {
-        self.settle(Some((waker.clone(), until, bound)))
+    pub(super) fn join(
+        &self,
+        waker: &Waker,
+        now: Instant,
+        until: Instant,
+        bound: Bound,
+    ) -> Settled<'_> {
+        self.settle(Some(now), Some((waker.clone(), until, bound)))
     }
 
-    /// Decides under the lock, after everything that others are entitled to was handed over.
-    fn settle(&self, mut newcomer: Option<(Waker, Instant, Bound)>) -> Settled<'_> {
-        self.recover();
+    /// Decides under the lock, after everything that others are entitled to was handed over: what is
+    /// overdue is taken back, and what is free goes to those that wait.
+    fn settle(
+        &self,
+        now: Option<Instant>,
+        mut newcomer: Option<(Waker, Instant, Bound)>,
+    ) -> Settled<'_> {
+        let now = now.or_else(|| (self.unclaimed() > 0).then(time::now));
         loop {
             let mut ledger = self.ledger.lock();
-            if let Some((waker, _)) = self.grant(&mut ledger) {
+            if let Some(now) = now {
+                self.revoke_overdue(&mut ledger, now);
+            }
+            if let Some((waker, _)) = self.grant(&mut ledger, Room::Free) {
                 drop(ledger);
                 wake(waker);
                 continue;
@@ -223,7 +256,30 @@ impl Gate {
         self.recover();
         // Counted before the permit is free, so that whoever is admitted on it sees the count.
         self.counts.ended(outcome);
-        let word = self.release(outcome == Outcome::Success);
+        let success = outcome == Outcome::Success;
+        if self.word().has_waiters() {
+            self.pass_on(success);
+        } else {
+            self.give_up(success);
+        }
+    }
+
+    /// Gives a permit straight to the head of the queue, without a moment in which it is free.
+    #[cold]
+    fn pass_on(&self, success: bool) {
+        let mut ledger = self.ledger.lock();
+        let Some((waker, word)) = self.grant(&mut ledger, Room::PassedOn { success }) else {
+            drop(ledger);
+            return self.give_up(success);
+        };
+        drop(ledger);
+        wake(waker);
+        self.hand_over_after(word);
+    }
+
+    #[inline]
+    fn give_up(&self, success: bool) {
+        let word = self.release(success);
         if word.has_waiters() || word.must_carry() {
             self.hand_over();
         }
@@ -235,43 +291,59 @@ impl Gate {
         loop {
             let mut ledger = self.ledger.lock();
             self.carry(&mut ledger);
-            let Some((waker, word)) = self.grant(&mut ledger) else {
+            let Some((waker, word)) = self.grant(&mut ledger, Room::Free) else {
                 return;
             };
             drop(ledger);
             wake(waker);
-            // What this word leaves to hand over is ours; what a later release adds is that one's.
-            if !word.has_waiters() || !word.has_room(self.max()) {
+            if !self.leaves_something(word) {
                 return;
             }
         }
     }
 
+    #[inline]
+    fn hand_over_after(&self, word: Word) {
+        if self.leaves_something(word) {
+            self.hand_over();
+        }
+    }
+
+    /// Whether somebody has to look at the list again after the grant that made `word`. What a later
+    /// release adds to it is that one's to hand over.
+    #[inline]
+    fn leaves_something(&self, word: Word) -> bool {
+        word.has_waiters() && word.has_room(self.max()) || word.must_carry()
+    }
+
     /// Grants a permit to the head of the queue if there is one, and room for it. Tells the word as it
     /// is then; the waker is to be woken after unlocking.
-    fn grant(&self, ledger: &mut Ledger) -> Option<(Option<Waker>, Word)> {
+    fn grant(&self, ledger: &mut Ledger, room: Room) -> Option<(Option<Waker>, Word)> {
         let waiting = ledger.waitlist.waiting().checked_sub(1)?;
-        let unclaimed = &self.entrance.unclaimed;
         let mut word = self.word();
+        room.taken_from(word, self.max())?;
         // Raised before the word is: who finds no room because of this grant must find the grant.
-        unclaimed.store(ledger.waitlist.granted() + 1, Ordering::Release);
-        while word.has_room(self.max()) {
-            let next = word.plus_one().with_waiting(waiting, self.entrance.queue);
+        self.tell_unclaimed(ledger.waitlist.granted() + 1);
+        while let Some(next) = room.taken_from(word, self.max()) {
+            let next = next.with_waiting(waiting, self.entrance.queue);
             match self.exchange(word, next) {
                 Ok(()) => return Some((ledger.waitlist.grant_head(), next)),
                 Err(changed) => word = changed,
             }
         }
-        unclaimed.store(ledger.waitlist.granted(), Ordering::Release);
+        self.tell_unclaimed(ledger.waitlist.granted());
         None
     }
 
     /// Releases the permit of a grant that is already off the list.
     fn give_back(&self, ledger: &Ledger) {
-        self.entrance
-            .unclaimed
-            .store(ledger.waitlist.granted(), Ordering::Release);
+        self.tell_unclaimed(ledger.waitlist.granted());
         self.release(false);
+    }
+
+    /// Under the lock only.
+    fn tell_unclaimed(&self, unclaimed: u32) {
+        self.entrance.unclaimed.store(unclaimed, Ordering::Release);
     }
 
     fn carry(&self, ledger: &mut Ledger) {

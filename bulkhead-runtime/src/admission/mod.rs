@@ -19,5 +19,5 @@ mod word;
 pub(crate) use counts::{Load, Tally};
 pub(crate) use flight::Flight;
 pub(crate) use gate::Gate;
-pub(crate) use waiter::{Entry, Passage, Patience, Refusal};
+pub(crate) use waiter::{Entry, Passage, Patience, Refusal, Waited};
 pub(crate) use waitlist::Bound;

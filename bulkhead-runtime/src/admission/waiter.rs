@@ -38,9 +38,22 @@ pub(crate) enum Entry<'g> {
 #[derive(Debug)]
 pub(crate) struct Passage<'g> {
     pub(crate) flight: Flight<'g>,
-    /// The instant of the claim; unknown when there was room at once, since nobody read the clock.
-    pub(crate) at: Option<Instant>,
-    pub(crate) waited: Duration,
+    /// Set if it had to wait: since when, and until when. Otherwise nobody read the clock.
+    pub(crate) waited: Option<Waited>,
+}
+
+/// The time in the queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waited {
+    pub(crate) since: Instant,
+    /// The claim.
+    pub(crate) until: Instant,
+}
+
+impl Waited {
+    pub(crate) fn time(self) -> Duration {
+        self.until.saturating_duration_since(self.since)
+    }
 }
 
 /// Why a call may not run. It is counted.
@@ -87,23 +100,75 @@ impl<'g> Entry<'g> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Refusal>> {
         let result = match self {
-            Self::Fresh => match Waiter::join(gate, patience, cx) {
-                Ok(waiter) => {
-                    // Kept before the timer is armed: outside a runtime that panics, and the drop of
-                    // the waiter must find it in the queue.
-                    *self = Self::Queued(waiter);
-                    let Self::Queued(waiter) = self else {
-                        unreachable!("queued in the line above")
-                    };
-                    ready!(waiter.poll_time(timer, cx))
-                }
-                Err(result) => result,
+            // The place is kept before the timer is armed: outside a runtime that panics, and the
+            // drop of the waiter must find it in the queue.
+            Self::Fresh => match self.arrive(gate, patience, cx) {
+                Arrival::Waits(waiter) => ready!(waiter.poll_time(timer, cx)),
+                Arrival::Ready(result) => result,
             },
             Self::Queued(waiter) => ready!(waiter.poll(timer, cx)),
             Self::Done => panic!("polled again after it was ready"),
         };
         *self = Self::Done;
         Poll::Ready(result)
+    }
+
+    /// Joins the queue, unless it is in or out at once.
+    fn arrive(&mut self, gate: &'g Gate, patience: Patience, cx: &Context<'_>) -> Arrival<'_, 'g> {
+        let (since, until, bound) = match patience {
+            Patience::Wait => {
+                if let Some(load) = gate.reject_at_once() {
+                    return Arrival::Ready(Err(Refusal::Full(load)));
+                }
+                let since = time::now();
+                (since, time::after(since, gate.wait()), Bound::Wait)
+            }
+            Patience::Until(deadline) => {
+                let since = time::now();
+                if deadline <= since {
+                    return Arrival::Ready(Err(Refusal::spent(gate.reject_spent())));
+                }
+                if let Some(flight) = gate.enter_at_once() {
+                    return Arrival::Ready(Ok(Passage::at_once(flight)));
+                }
+                (since, deadline, Bound::Deadline)
+            }
+        };
+        match gate.join(cx.waker(), since, until, bound) {
+            Settled::Queued(slot) => {
+                *self = Self::Queued(Waiter {
+                    gate,
+                    slot: Some(slot),
+                    bound,
+                    since,
+                    until,
+                });
+                let Self::Queued(waiter) = self else {
+                    unreachable!("queued in the line above")
+                };
+                Arrival::Waits(waiter)
+            }
+            Settled::Admitted(flight) => Arrival::Ready(Ok(Passage::at_once(flight))),
+            Settled::Full(load) => Arrival::Ready(Err(Refusal::Full(load))),
+            Settled::Closed(load) => Arrival::Ready(Err(Refusal::Closed(load))),
+        }
+    }
+}
+
+/// What became of a newcomer.
+enum Arrival<'e, 'g> {
+    Waits(&'e mut Waiter<'g>),
+    Ready(Result<Passage<'g>, Refusal>),
+}
+
+impl Refusal {
+    /// The deadline had passed before the call came.
+    fn spent(load: Load) -> Self {
+        Self::Late {
+            bound: Bound::Deadline,
+            waited: Duration::ZERO,
+            load,
+        }
     }
 }
 
@@ -120,8 +185,7 @@ impl<'g> Passage<'g> {
     fn at_once(flight: Flight<'g>) -> Self {
         Self {
             flight,
-            at: None,
-            waited: Duration::ZERO,
+            waited: None,
         }
     }
 }
@@ -138,50 +202,6 @@ pub(crate) struct Waiter<'g> {
 }
 
 impl<'g> Waiter<'g> {
-    /// The place, or the result of a call that needs none.
-    fn join(
-        gate: &'g Gate,
-        patience: Patience,
-        cx: &Context<'_>,
-    ) -> Result<Self, Result<Passage<'g>, Refusal>> {
-        let (since, until, bound) = match patience {
-            Patience::Wait => {
-                if let Some(load) = gate.reject_at_once() {
-                    return Err(Err(Refusal::Full(load)));
-                }
-                let since = time::now();
-                (since, time::after(since, gate.wait()), Bound::Wait)
-            }
-            Patience::Until(deadline) => {
-                let since = time::now();
-                if deadline <= since {
-                    let load = gate.reject_spent();
-                    return Err(Err(Refusal::Late {
-                        bound: Bound::Deadline,
-                        waited: Duration::ZERO,
-                        load,
-                    }));
-                }
-                if let Some(flight) = gate.enter_at_once() {
-                    return Err(Ok(Passage::at_once(flight)));
-                }
-                (since, deadline, Bound::Deadline)
-            }
-        };
-        match gate.join(cx.waker(), until, bound) {
-            Settled::Queued(slot) => Ok(Self {
-                gate,
-                slot: Some(slot),
-                bound,
-                since,
-                until,
-            }),
-            Settled::Admitted(flight) => Err(Ok(Passage::at_once(flight))),
-            Settled::Full(load) => Err(Err(Refusal::Full(load))),
-            Settled::Closed(load) => Err(Err(Refusal::Closed(load))),
-        }
-    }
-
     fn poll(
         &mut self,
         timer: Pin<&mut Timer>,
@@ -193,11 +213,11 @@ impl<'g> Waiter<'g> {
         match self.gate.look(slot, self.bound, self.until, cx.waker()) {
             Turn::Admitted(flight, at) => {
                 self.slot = None;
-                Poll::Ready(Ok(Passage {
-                    flight,
-                    at: Some(at),
-                    waited: at.saturating_duration_since(self.since),
-                }))
+                let waited = Some(Waited {
+                    since: self.since,
+                    until: at,
+                });
+                Poll::Ready(Ok(Passage { flight, waited }))
             }
             Turn::Late(load) => Poll::Ready(Err(self.late(load))),
             Turn::Closed(load) => {

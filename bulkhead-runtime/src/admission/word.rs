@@ -100,6 +100,16 @@ impl Word {
         Self(self.0 & !RESIZES | (self.0.wrapping_add(RESIZED) & RESIZES))
     }
 
+    /// Whether a permit that comes back may go on to a waiter: not after a shrink that it exceeds.
+    pub(super) const fn may_pass_on(self, max: u32) -> bool {
+        self.in_flight() <= max
+    }
+
+    /// The same number in flight, and one success more if that is how the call before ended.
+    pub(super) const fn passed_on(self, success: bool) -> Self {
+        Self(if success { self.0 + SUCCESS } else { self.0 })
+    }
+
     pub(super) const fn plus_one(self) -> Self {
         Self(self.0 + 1)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
-use crate::admission::{Entry, Flight, Passage, Patience, Refusal};
+use crate::admission::{Entry, Flight, Passage, Patience, Refusal, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
@@ -102,7 +102,7 @@ struct Running {
     flight: Option<Flight<'static>>,
     /// Set where there is a timeout.
     began: Option<Instant>,
-    waited: Duration,
+    waited: Option<Waited>,
 }
 
 /// What bounds a call, and whose it is.
@@ -160,7 +160,8 @@ impl<F: Future> Run<F> {
         };
         ready!(this.timer.poll_until(time::after(began, timeout), cx));
         let ran = time::now().saturating_duration_since(began);
-        let error = BulkheadError::call_timeout(terms.origin, running.waited, ran, timeout);
+        let waited = running.waited.map_or(Duration::ZERO, Waited::time);
+        let error = BulkheadError::call_timeout(terms.origin, waited, ran, timeout);
         if let Some(flight) = &mut running.flight {
             flight.means(Outcome::TimedOut);
         }
@@ -173,7 +174,8 @@ impl<F: Future> Run<F> {
 impl Running {
     #[inline]
     fn begin(passage: Passage<'static>, timeout: Option<Duration>) -> Self {
-        let began = timeout.map(|_| passage.at.unwrap_or_else(time::now));
+        let claimed = || passage.waited.map_or_else(time::now, |waited| waited.until);
+        let began = timeout.map(|_| claimed());
         Self {
             flight: Some(passage.flight),
             began,

@@ -6,7 +6,6 @@ use super::{Gate, Leaving, Ledger, Turn};
 use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::waitlist::{Bound, SlotIndex, State};
-use crate::sync::Ordering;
 use crate::time::{self, Instant, Stamp};
 
 impl Gate {
@@ -26,6 +25,9 @@ impl Gate {
         until: Instant,
         waker: &Waker,
     ) -> Turn<'_> {
+        // Before the lock, although only a claim needs it: most looks are claims, and others wait for
+        // the lock.
+        let now = time::now();
         let mut ledger = self.ledger.lock();
         match ledger.waitlist.state(slot) {
             State::Waiting if ledger.waitlist.wakes(slot, waker) => return Turn::Waiting,
@@ -33,17 +35,14 @@ impl Gate {
                 drop(ledger);
                 return self.look_again(slot, bound, until, waker);
             }
-            State::Granted => {
-                let now = time::now();
-                if now < until {
-                    return Turn::Admitted(self.claim(&mut ledger, slot, now), now);
-                }
+            State::Granted if now < until => {
+                return Turn::Admitted(self.claim(&mut ledger, slot, now), now);
             }
+            State::Granted | State::Revoked | State::Vacant => {}
             State::TurnedAway => {
                 drop(ledger);
                 return Turn::Closed(self.leave_queue(slot, Leaving::Late(bound)));
             }
-            State::Revoked | State::Vacant => {}
         }
         drop(ledger);
         Turn::Late(self.leave_queue(slot, Leaving::Late(bound)))
@@ -67,9 +66,7 @@ impl Gate {
 
     fn claim(&self, ledger: &mut Ledger, slot: SlotIndex, now: Instant) -> Flight<'_> {
         ledger.waitlist.remove(slot);
-        self.entrance
-            .unclaimed
-            .store(ledger.waitlist.granted(), Ordering::Release);
+        self.tell_unclaimed(ledger.waitlist.granted());
         Flight::begin_at(self, self.word().is_sampled().then(|| Stamp::of(now)))
     }
 
@@ -111,17 +108,17 @@ impl Gate {
     #[cold]
     fn recover_overdue(&self) {
         let now = time::now();
-        while self.revoke_overdue(now) {
+        while self.revoke_overdue(&mut self.ledger.lock(), now) {
             self.hand_over();
         }
     }
 
-    fn revoke_overdue(&self, now: Instant) -> bool {
-        let mut ledger = self.ledger.lock();
+    /// Takes back every grant whose time is up; tells whether there was one.
+    pub(super) fn revoke_overdue(&self, ledger: &mut Ledger, now: Instant) -> bool {
         let mut revoked = false;
         while let Some(bound) = ledger.waitlist.revoke_overdue(now) {
             ledger.count(Leaving::Late(bound));
-            self.give_back(&ledger);
+            self.give_back(ledger);
             revoked = true;
         }
         revoked

@@ -1,0 +1,124 @@
+//! A call allocates nothing: not on the way in, not when it is rejected, and not in the queue once
+//! the queue has been as long before.
+
+mod common;
+
+use std::pin::pin;
+
+use allocation_counter::measure;
+use bulkhead_runtime::{BulkheadError, Partition, bulkhead, partition};
+use common::{ms, poll_once, queued};
+
+#[bulkhead(name = "allocations", max = 2)]
+async fn plain(number: u64) -> Result<u64, BulkheadError> {
+    Ok(number)
+}
+
+#[bulkhead(name = "allocations-timeout", max = 2, timeout = 1s)]
+async fn timed(number: u64) -> Result<u64, BulkheadError> {
+    tokio::task::yield_now().await;
+    Ok(number)
+}
+
+/// Allocations of the second of two runs: the first warms up.
+fn once_warm(mut run: impl FnMut()) -> u64 {
+    run();
+    measure(run).count_total
+}
+
+fn entered_runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime")
+}
+
+#[test]
+fn the_counter_counts() {
+    assert!(
+        once_warm(|| drop(std::hint::black_box(Box::new(7)))) > 0,
+        "a box is an allocation"
+    );
+}
+
+#[test]
+fn an_admitted_call_allocates_nothing() {
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let allocated = once_warm(|| {
+        for number in 0..200 {
+            assert!(poll_once(pin!(plain(number))).is_ready());
+            let mut timed = pin!(timed(number));
+            assert!(poll_once(timed.as_mut()).is_pending());
+            assert!(poll_once(timed).is_ready());
+        }
+    });
+    assert_eq!(allocated, 0);
+    assert!(
+        partition("allocations")
+            .unwrap()
+            .snapshot()
+            .outcomes
+            .success
+            >= 400
+    );
+}
+
+#[test]
+fn a_rejected_call_allocates_nothing() {
+    let full = queued("allocations-full", 1, 1, ms(5));
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let _held = full.try_enter().unwrap();
+    let mut waiting = pin!(full.enter());
+    assert!(poll_once(waiting.as_mut()).is_pending());
+    let allocated = once_warm(|| {
+        for _ in 0..200 {
+            assert!(full.try_enter().is_err());
+            assert!(poll_once(pin!(full.enter())).is_ready());
+            assert!(poll_once(pin!(full.call(async {}).timeout(ms(5)))).is_ready());
+        }
+    });
+    assert_eq!(allocated, 0);
+    assert!(
+        full.snapshot().rejected.full >= 1_200,
+        "{:?}",
+        full.snapshot()
+    );
+}
+
+#[test]
+fn a_queued_call_allocates_nothing_once_the_queue_has_been_as_long() {
+    let partition = queued("allocations-queued", 1, 3, ms(50));
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let allocated = once_warm(|| {
+        for _ in 0..100 {
+            hand_over_three_times(partition);
+        }
+    });
+    assert_eq!(allocated, 0);
+    assert!(
+        partition.snapshot().outcomes.success >= 800,
+        "{:?}",
+        partition.snapshot()
+    );
+}
+
+fn hand_over_three_times(partition: &'static Partition) {
+    let held = partition.try_enter().expect("everybody has left");
+    let (mut first, mut second, mut third) = (
+        pin!(partition.enter()),
+        pin!(partition.enter()),
+        pin!(partition.enter()),
+    );
+    for waiter in [first.as_mut(), second.as_mut(), third.as_mut()] {
+        assert!(poll_once(waiter).is_pending(), "the permit is taken");
+    }
+    drop(held);
+    for waiter in [first, second, third] {
+        assert!(poll_once(waiter).is_ready(), "its turn");
+    }
+}

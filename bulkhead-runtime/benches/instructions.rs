@@ -16,7 +16,7 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use functions::{
-    guarded, guarded_and_full, guarded_with_timeout, ready, semaphore, semaphore_and_full,
+    guarded, guarded_and_full, guarded_with_timeout, run_ready, semaphore, semaphore_and_full,
     semaphore_with_timeout,
 };
 
@@ -35,27 +35,27 @@ const SITUATIONS: [Situation; 3] = [
     Situation {
         name: "admitted",
         limit: 75,
-        ours: |calls| _ = ready(calls, guarded),
-        theirs: |calls| _ = ready(calls, semaphore),
+        ours: |calls| _ = run_ready(calls, guarded),
+        theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {
         name: "admitted, with `timeout`",
         limit: 245,
-        ours: |calls| _ = ready(calls, guarded_with_timeout),
-        theirs: |calls| _ = ready(calls, semaphore_with_timeout),
+        ours: |calls| _ = run_ready(calls, guarded_with_timeout),
+        theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
     },
     Situation {
         name: "rejected",
         limit: 150,
         ours: rejected,
-        theirs: |calls| _ = ready(calls, semaphore_and_full),
+        theirs: |calls| _ = run_ready(calls, semaphore_and_full),
     },
 ];
 
 fn rejected(calls: u64) {
     let full = bulkhead_runtime::partition("rejected").expect("declared beside the function");
     let _held = full.try_enter().expect("it is free");
-    ready(calls, guarded_and_full);
+    run_ready(calls, guarded_and_full);
 }
 
 fn main() -> ExitCode {

@@ -6,7 +6,7 @@ use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_resilience_bulkhead::BulkheadLayer;
 
 use crate::functions::{
-    bare, floor, guarded, guarded_with_timeout, ready, semaphore, semaphore_with_timeout,
+    bare, floor, guarded, guarded_with_timeout, run_ready, semaphore, semaphore_with_timeout,
 };
 use crate::pair::{Goal, Ratio, Row};
 
@@ -23,34 +23,34 @@ pub(crate) fn rows() -> Vec<Row> {
         Row {
             situation: "admitted, body ready at once, net of the bare body".into(),
             beside: "tokio `acquire().await` + drop",
-            ratio: net(|| ready(CALLS, guarded), || ready(CALLS, semaphore)),
+            ratio: net(|| run_ready(CALLS, guarded), || run_ready(CALLS, semaphore)),
             goal: Goal::AtMost(0.4),
         },
         Row {
             situation: "control: one compare-exchange and one subtraction around the body".into(),
             beside: "tokio `acquire().await` + drop",
-            ratio: net(|| ready(CALLS, floor), || ready(CALLS, semaphore)),
+            ratio: net(|| run_ready(CALLS, floor), || run_ready(CALLS, semaphore)),
             goal: Goal::Report,
         },
         Row {
             situation: "admitted, with `timeout`".into(),
             beside: "tokio acquire + `timeout`",
             ratio: net(
-                || ready(CALLS, guarded_with_timeout),
-                || ready(CALLS, semaphore_with_timeout),
+                || run_ready(CALLS, guarded_with_timeout),
+                || run_ready(CALLS, semaphore_with_timeout),
             ),
             goal: Goal::AtMost(0.8),
         },
         Row {
             situation: "admitted".into(),
             beside: "tower `LoadShed` + `ConcurrencyLimit`",
-            ratio: net(|| ready(CALLS, guarded), || tower(&runtime)),
+            ratio: net(|| run_ready(CALLS, guarded), || tower(&runtime)),
             goal: Goal::Report,
         },
         Row {
             situation: "admitted".into(),
             beside: "tower-resilience-bulkhead",
-            ratio: net(|| ready(CALLS, guarded), || tower_resilience(&runtime)),
+            ratio: net(|| run_ready(CALLS, guarded), || tower_resilience(&runtime)),
             goal: Goal::Report,
         },
     ]
@@ -60,7 +60,7 @@ pub(crate) fn rows() -> Vec<Row> {
 fn net(mut ours: impl FnMut() -> Duration, mut theirs: impl FnMut() -> Duration) -> Ratio {
     Ratio::of(ROUNDS, || {
         let [ours, bare, theirs] =
-            [ours(), ready(CALLS, bare), theirs()].map(|time| time.as_secs_f64());
+            [ours(), run_ready(CALLS, bare), theirs()].map(|time| time.as_secs_f64());
         (ours - bare) / (theirs - bare)
     })
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bulkhead_runtime::bulkhead;
 use tokio::sync::Semaphore;
 
-use crate::functions::{AppError, ready};
+use crate::functions::{AppError, run_ready};
 use crate::pair::{Goal, Ratio, Row};
 
 const CALLS: u64 = 50_000;
@@ -67,14 +67,14 @@ pub(crate) fn rows() -> Vec<Row> {
             101,
             || {
                 both(
-                    || ready(CALLS, |_| guarded(spins)),
-                    || ready(CALLS, |_| guarded(spins)),
+                    || run_ready(CALLS, |_| guarded(spins)),
+                    || run_ready(CALLS, |_| guarded(spins)),
                 )
             },
             || {
                 both(
-                    || ready(CALLS, |_| semaphore(spins)),
-                    || ready(CALLS, |_| semaphore(spins)),
+                    || run_ready(CALLS, |_| semaphore(spins)),
+                    || run_ready(CALLS, |_| semaphore(spins)),
                 )
             },
         )
@@ -96,10 +96,13 @@ pub(crate) fn rows() -> Vec<Row> {
             situation: "two partitions, one thread each: speed-up over one thread".into(),
             beside: "two atomics on pages of their own",
             ratio: Ratio::of(101, || {
-                let ours = speed_up(|| ready(CALLS, |_| left(0)), || ready(CALLS, |_| right(0)));
+                let ours = speed_up(
+                    || run_ready(CALLS, |_| left(0)),
+                    || run_ready(CALLS, |_| right(0)),
+                );
                 let control = speed_up(
-                    || ready(CALLS, |_| two_operations(&PAGES[0].0)),
-                    || ready(CALLS, |_| two_operations(&PAGES[1].0)),
+                    || run_ready(CALLS, |_| two_operations(&PAGES[0].0)),
+                    || run_ready(CALLS, |_| two_operations(&PAGES[1].0)),
                 );
                 ours / control
             }),

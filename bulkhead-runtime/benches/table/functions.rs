@@ -1,6 +1,6 @@
 //! The same body, bare, guarded by the attribute, and under each peer.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,9 +15,8 @@ use tokio::sync::Semaphore;
 #[error(transparent)]
 pub(crate) struct AppError(#[from] BulkheadError);
 
-#[expect(clippy::unused_async, reason = "the same signature as the others")]
 pub(crate) async fn bare(number: u64) -> Result<u64, AppError> {
-    Ok(black_box(number))
+    Ok(ready(black_box(number)).await)
 }
 
 #[bulkhead(name = "admitted", max = 64)]
@@ -38,11 +37,10 @@ pub(crate) async fn guarded_and_full(number: u64) -> Result<u64, AppError> {
 static FLOOR: AtomicU64 = AtomicU64::new(0);
 
 /// The least that a permit can cost which is taken and given back by atomic operations.
-#[expect(clippy::unused_async, reason = "the same signature as the others")]
 pub(crate) async fn floor(number: u64) -> Result<u64, AppError> {
     let free = FLOOR.load(Ordering::Acquire);
     let taken = FLOOR.compare_exchange(free, free + 1, Ordering::AcqRel, Ordering::Acquire);
-    let returned = black_box(number);
+    let returned = ready(black_box(number)).await;
     FLOOR.fetch_sub(black_box(taken.is_ok()).into(), Ordering::AcqRel);
     Ok(returned)
 }
@@ -77,7 +75,7 @@ pub(crate) async fn semaphore_and_full(number: u64) -> Result<u64, ErrorOfThatSi
 }
 
 /// Runs `calls` futures that are ready in their first poll, one after the other.
-pub(crate) fn ready<F: Future>(calls: u64, call: impl Fn(u64) -> F) -> Duration {
+pub(crate) fn run_ready<F: Future>(calls: u64, call: impl Fn(u64) -> F) -> Duration {
     let mut cx = Context::from_waker(Waker::noop());
     let start = Instant::now();
     for number in 0..calls {

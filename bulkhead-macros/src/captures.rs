@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
-use crate::function::{Argument, Function};
+use crate::arguments::Argument;
+use crate::function::Function;
 
 /// One statement per argument that the block is to capture. What cannot be named (`_`, the rest of
 /// a destructured value) stays outside and is dropped after all that can.

@@ -1,16 +1,15 @@
 //! The function under the attribute: its header as it was written, its body unread.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::parse::{ParseStream, Parser};
-use syn::{
-    Attribute, Error, FnArg, GenericParam, Generics, Ident, Pat, Result, Signature, Token,
-    Visibility,
-};
+use syn::parse::ParseStream;
+use syn::{Attribute, Error, GenericParam, Generics, Ident, Result, Signature, Token, Visibility};
 
+use crate::arguments::{self, Argument};
 use crate::item::{self, Found, Kind};
 use crate::output::Output;
 use crate::refusal;
+use crate::span;
 
 /// A function with a body.
 pub(crate) struct Function {
@@ -41,18 +40,13 @@ pub(crate) enum Shape {
     Boxed(TokenStream),
 }
 
-/// A name that an argument binds, with the `#[cfg]`s it stands under.
-pub(crate) struct Argument {
-    pub(crate) name: Ident,
-    pub(crate) cfgs: TokenStream,
-}
-
 impl Function {
     /// # Errors
     /// On anything that is no function, or has no body.
     pub(crate) fn parse(item: TokenStream) -> Result<Self> {
         let (header, body) = split(item::ungrouped(item));
-        let (attributes, signature) = read_header.parse2(header.clone())?;
+        let next = body.as_ref().map_or_else(Span::call_site, Group::span_open);
+        let (attributes, signature) = span::parse(header.clone(), next, read_header)?;
         let Some(body) = body else {
             let text = "nothing to guard here: put `#[bulkhead]` on the implementation";
             return Err(Error::new(signature.ident.span(), text));
@@ -72,7 +66,7 @@ impl Function {
             attributes,
             shape,
             output: boxed.unwrap_or_else(|| Output::of(&signature.output, &signature.ident)),
-            arguments: signature.inputs.iter().flat_map(bound_names).collect(),
+            arguments: arguments::of(&signature),
             generics: parameters(&signature.generics),
             refused,
             name: signature.ident,
@@ -173,71 +167,6 @@ fn parameters(generics: &Generics) -> Vec<Ident> {
     names.cloned().collect()
 }
 
-fn bound_names(argument: &FnArg) -> Vec<Argument> {
-    let mut names = Vec::new();
-    let attributes = match argument {
-        FnArg::Receiver(receiver) => {
-            names.push(Ident::new("self", receiver.self_token.span));
-            &receiver.attrs
-        }
-        FnArg::Typed(typed) => {
-            collect_names(&typed.pat, &mut names);
-            &typed.attrs
-        }
-    };
-    if attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("cfg_attr"))
-    {
-        return Vec::new();
-    }
-    let cfgs: TokenStream = attributes
-        .iter()
-        .filter(|a| a.path().is_ident("cfg"))
-        .map(ToTokens::to_token_stream)
-        .collect();
-    names
-        .into_iter()
-        .map(|name| Argument {
-            name,
-            cfgs: cfgs.clone(),
-        })
-        .collect()
-}
-
-/// In a pattern, a word in upper case is a unit struct or a constant, and binds nothing.
-fn collect_names(pattern: &Pat, names: &mut Vec<Ident>) {
-    match pattern {
-        Pat::Ident(binding) => {
-            if !binding.ident.to_string().starts_with(char::is_uppercase) {
-                names.push(binding.ident.clone());
-            }
-            if let Some((_, pattern)) = &binding.subpat {
-                collect_names(pattern, names);
-            }
-        }
-        Pat::Paren(inside) => collect_names(&inside.pat, names),
-        Pat::Reference(referenced) => collect_names(&referenced.pat, names),
-        Pat::Slice(slice) => slice
-            .elems
-            .iter()
-            .for_each(|pattern| collect_names(pattern, names)),
-        Pat::Tuple(tuple) => tuple
-            .elems
-            .iter()
-            .for_each(|pattern| collect_names(pattern, names)),
-        Pat::TupleStruct(tuple) => tuple
-            .elems
-            .iter()
-            .for_each(|pattern| collect_names(pattern, names)),
-        Pat::Struct(fields) => {
-            let plain = fields.fields.iter().filter(|field| field.attrs.is_empty());
-            plain.for_each(|field| collect_names(&field.pat, names));
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,49 +176,11 @@ mod tests {
             .unwrap_or_else(|error| panic!("{item}: {error}"))
     }
 
-    fn names(function: &Function) -> Vec<String> {
-        function
-            .arguments
-            .iter()
-            .map(|argument| argument.name.to_string())
-            .collect()
-    }
-
     #[test]
     fn a_body_that_is_half_typed_is_still_a_body() {
         let function = parsed("pub async fn f(a: u32) -> Result<u32, E> { let x = a. ; if x { } }");
         assert_eq!(function.name, "f");
         assert!(function.refused.is_none(), "it is an async fn");
-    }
-
-    #[test]
-    fn the_names_of_every_pattern_are_found_in_order() {
-        let function = parsed(
-            "async fn f(&self, State(app): State<App>, (a, mut b): (u8, u8), [x, .., y]: [u8; 4], w @ R { z, .. }: R, \
-             &n: &u8, ref r: String, _: u8, _guard: G, Unit: Unit) {}",
-        );
-        assert_eq!(
-            names(&function),
-            [
-                "self", "app", "a", "b", "x", "y", "w", "z", "n", "r", "_guard"
-            ]
-        );
-    }
-
-    #[test]
-    fn an_argument_keeps_its_cfg_and_is_skipped_when_it_may_have_one() {
-        let function = parsed(
-            "async fn f(#[cfg(any())] a: u8, #[allow(unused)] b: u8, #[cfg_attr(x, cfg(y))] c: u8) {}",
-        );
-        assert_eq!(names(&function), ["a", "b"]);
-        assert_eq!(
-            function.arguments[0].cfgs.to_string().replace(' ', ""),
-            "#[cfg(any())]"
-        );
-        assert!(
-            function.arguments[1].cfgs.is_empty(),
-            "only `cfg` decides whether there is a name"
-        );
     }
 
     #[test]
@@ -308,37 +199,5 @@ mod tests {
             "{}",
             function.body
         );
-    }
-
-    #[test]
-    fn what_cannot_be_guarded_is_refused_once() {
-        for (item, expected) in [
-            (
-                "const fn f() {}",
-                "a permit cannot be taken in a `const fn`",
-            ),
-            (
-                "async fn f(a: u8, ...) {}",
-                "a variadic function cannot be guarded",
-            ),
-            (
-                "fn f() {}",
-                "`#[bulkhead]` can only be used on an `async fn`\n",
-            ),
-            (
-                "fn f() -> impl Future<Output = u8> + Send { g() }",
-                "`#[bulkhead]` guards the body of an `async fn`",
-            ),
-            (
-                "async fn f() -> ! { loop {} }",
-                "`#[bulkhead]` cannot report a rejection through the return type `!`",
-            ),
-        ] {
-            let text = parsed(item).refused.map(|error| error.to_string());
-            assert!(
-                text.as_ref().is_some_and(|text| text.starts_with(expected)),
-                "{item}: {text:?}"
-            );
-        }
     }
 }

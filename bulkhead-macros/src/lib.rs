@@ -4,22 +4,28 @@
 //! share. Both check what tokens can tell; every rule about a *value* is a `const fn` of the
 //! runtime, which the expansion calls under the place where the value stands.
 //!
-//! The way of an attribute through this crate: `list` reads it into `args` (`keys`, `value`, `duration`),
-//! `function` the item (`item`, `output`, `refusal`), `scope` and `policy` hold the one against the other, and
-//! `expand` or `partition` write what is compiled; `fallback` does when something is wrong.
+//! The way of an attribute through this crate: `list` reads it into `args`, `entry` by `entry` (`walk`,
+//! `keys`; `value`, `literal`, `duration`), `function` the item (`item`, `arguments`, `output`, `refusal`);
+//! `scope` and `policy` hold the one against the other, and `expand` or `partition` write what is compiled;
+//! `fallback` does when something is wrong.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod arguments;
 mod captures;
 mod duration;
+mod entry;
 mod errors;
 mod expand;
 mod fallback;
 mod function;
+#[cfg(test)]
+mod fuzz;
 mod item;
 mod keys;
 mod list;
+mod literal;
 mod output;
 mod partition;
 mod policy;
@@ -27,6 +33,7 @@ mod refusal;
 mod scope;
 mod span;
 mod value;
+mod walk;
 
 use proc_macro::TokenStream;
 

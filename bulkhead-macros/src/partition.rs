@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::parse::{ParseStream, Parser};
+use syn::parse::ParseStream;
 use syn::{Error, Result, Token, Type, Visibility};
 
 use crate::args::{Args, default_runtime};
@@ -11,11 +11,15 @@ use crate::item::{self, Found, Kind};
 use crate::keys::Attribute;
 use crate::list;
 use crate::policy::Policy;
-use crate::span::Ends;
+use crate::span::{self, Ends};
 
 pub(crate) fn partition(tokens: TokenStream, item: &TokenStream) -> TokenStream {
     let (args, mut errors) = list::read(Attribute::Partition, tokens);
-    let declaration = match Static::parse.parse2(item::ungrouped(item.clone())) {
+    let declaration = match span::parse(
+        item::ungrouped(item.clone()),
+        Span::call_site(),
+        Static::parse,
+    ) {
         Ok(declaration) => declaration,
         Err(error) => {
             errors.push(error);

@@ -56,3 +56,41 @@ fn not_async(signature: &Signature) -> &'static str {
          help: add `async`; if another attribute such as `#[tokio::test]` is above, move `#[bulkhead]` above it"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signature(written: &str) -> Signature {
+        syn::parse_str(written).unwrap_or_else(|error| panic!("{written}: {error}"))
+    }
+
+    #[test]
+    fn what_cannot_be_guarded_is_refused_once() {
+        for (written, expected) in [
+            ("const fn f()", "a permit cannot be taken in a `const fn`"),
+            (
+                "async fn f(a: u8, ...)",
+                "a variadic function cannot be guarded",
+            ),
+            (
+                "fn f()",
+                "`#[bulkhead]` can only be used on an `async fn`\n",
+            ),
+            (
+                "fn f() -> impl Future<Output = u8> + Send",
+                "`#[bulkhead]` guards the body of an `async fn`",
+            ),
+            (
+                "async fn f() -> !",
+                "`#[bulkhead]` cannot report a rejection through the return type `!`",
+            ),
+        ] {
+            let text = of(&signature(written), false).map(|error| error.to_string());
+            assert!(
+                text.as_ref().is_some_and(|text| text.starts_with(expected)),
+                "{written}: {text:?}"
+            );
+        }
+    }
+}

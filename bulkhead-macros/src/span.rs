@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::Error;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Result, braced};
 
 /// The first and the last token of what the user wrote.
 ///
@@ -59,6 +60,24 @@ impl Ends {
             .map(|tree| moved(tree, self.first))
             .collect()
     }
+}
+
+/// Parses `tokens`. What is missing behind them is missed at the last of them, or at `next` if there
+/// are none; syn by itself would blame the whole attribute.
+pub(crate) fn parse<T>(
+    tokens: TokenStream,
+    next: Span,
+    parser: impl FnOnce(ParseStream<'_>) -> Result<T>,
+) -> Result<T> {
+    let end = last(tokens.clone()).unwrap_or(next);
+    let mut braces = Group::new(Delimiter::Brace, tokens);
+    braces.set_span(end);
+    let inside = |input: ParseStream<'_>| {
+        let content;
+        braced!(content in input);
+        parser(&content)
+    };
+    inside.parse2(braces.to_token_stream())
 }
 
 fn moved(mut tree: TokenTree, to: Span) -> TokenTree {

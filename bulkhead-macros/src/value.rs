@@ -2,11 +2,11 @@
 //! `const fn` of the runtime, so that it holds for `max = LIMIT * 2` too.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::{Error, Expr, Lit, LitFloat, LitInt, Result, UnOp};
+use syn::{Error, Expr, Lit, LitInt, Result};
 
 use crate::duration;
 use crate::keys::Key;
+use crate::literal::Literally;
 use crate::span::Ends;
 
 /// What stands behind `key =`.
@@ -42,52 +42,6 @@ impl Value {
     /// Whether the tokens say that it is 0.
     pub(crate) fn is_zero(&self) -> bool {
         self.is_literal && self.tokens.to_string() == "0"
-    }
-}
-
-/// A literal and the sign before it.
-struct Literally {
-    lit: Lit,
-    negative: bool,
-}
-
-impl Literally {
-    /// Looks through the invisible group around a `$max:expr` or `$max:literal`.
-    fn of(expr: &Expr) -> Option<Self> {
-        match expr {
-            Expr::Group(group) => Self::of(&group.expr),
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-                Self::of(&unary.expr).map(|literal| Self {
-                    negative: true,
-                    ..literal
-                })
-            }
-            Expr::Lit(literal) => {
-                let lit = syn::parse2::<Lit>(literal.lit.to_token_stream()).ok()?;
-                // A `-1` that another macro made is one token.
-                let negative = lit.to_token_stream().to_string().starts_with('-');
-                Some(Self { lit, negative })
-            }
-            _ => None,
-        }
-    }
-
-    fn is_number(&self) -> bool {
-        matches!(self.lit, Lit::Int(_) | Lit::Float(_))
-    }
-
-    /// The article belongs to it: "a string", "a boolean".
-    fn kind(&self) -> &'static str {
-        match self.lit {
-            Lit::Str(_) => "a string",
-            Lit::ByteStr(_) => "a byte string",
-            Lit::CStr(_) => "a C string",
-            Lit::Byte(_) => "a byte",
-            Lit::Char(_) => "a character",
-            Lit::Int(_) | Lit::Float(_) => "a number",
-            Lit::Bool(_) => "a boolean",
-            _ => "another literal",
-        }
     }
 }
 
@@ -237,31 +191,6 @@ impl Read<'_> {
     }
 }
 
-/// A number without a unit whose unit stands behind a space: `25 ms`.
-pub(crate) fn has_lost_its_unit(key: Key, expr: &Expr, next: &Ident) -> Option<Error> {
-    let Some(Literally {
-        lit: number @ (Lit::Int(_) | Lit::Float(_)),
-        negative: false,
-    }) = Literally::of(expr)
-    else {
-        return None;
-    };
-    let is_bare = match &number {
-        Lit::Int(int) => int.suffix().is_empty(),
-        Lit::Float(float) => LitFloat::suffix(float).is_empty(),
-        _ => false,
-    };
-    let takes_duration = matches!(key, Key::Wait | Key::Timeout);
-    (takes_duration && is_bare && duration::is_unit(&next.to_string())).then(|| {
-        let number = number.to_token_stream();
-        let text = format!(
-            "no space between a number and its unit: `{} = {number}{next}`",
-            key.as_str()
-        );
-        Ends::of(&quote!(#number #next)).error(text)
-    })
-}
-
 pub(crate) fn is_path(expr: &Expr) -> bool {
     matches!(ungrouped(expr), Expr::Path(path) if path.attrs.is_empty())
 }
@@ -270,5 +199,110 @@ fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(key: Key, written: &str) -> Result<Value> {
+        let ident = Ident::new("key", Span::call_site());
+        let expr = syn::parse_str(written).expect("the value is an expression");
+        let written = written.parse().expect("the value is made of tokens");
+        Value::read(key, ident, &expr, written)
+    }
+
+    #[test]
+    fn each_value_of_another_kind_has_its_error() {
+        for (key, written, expected) in [
+            (Key::Max, "-1", "`max` cannot be negative"),
+            (Key::Max, "4.0", "`max` takes a whole number, found `4.0`"),
+            (
+                Key::Max,
+                r#""4""#,
+                "`max` takes a number without quotes: `max = 4`",
+            ),
+            (
+                Key::Max,
+                r#""four""#,
+                "`max` takes a whole number, found a string",
+            ),
+            (Key::Max, "4i32", "remove the suffix: `max = 4`"),
+            (
+                Key::Max,
+                "true",
+                "`max` takes a whole number, found a boolean",
+            ),
+            (
+                Key::Max,
+                "4ms",
+                "`max` is a number of calls, not a duration",
+            ),
+            (
+                Key::Max,
+                "1.5s",
+                "`max` is a number of calls, not a duration",
+            ),
+            (
+                Key::Name,
+                "report",
+                "`name` takes a string: `name = \"report\"`",
+            ),
+            (
+                Key::Name,
+                r#"b"x""#,
+                "`name` takes a string, found a byte string: `name = \"report\"`",
+            ),
+            (
+                Key::Name,
+                r#"c"x""#,
+                "`name` takes a string, found a C string: `name = \"report\"`",
+            ),
+            (
+                Key::Timeout,
+                "500",
+                "`timeout` needs a unit: `500ms` or `500s`?",
+            ),
+            (Key::Timeout, "-5s", "`timeout` cannot be negative"),
+            (
+                Key::Timeout,
+                r#""5 s""#,
+                "a duration has no quotes: `timeout = 5s`",
+            ),
+            (
+                Key::Timeout,
+                r#""soon""#,
+                "a duration has no quotes: `timeout = 500ms`",
+            ),
+            (
+                Key::Timeout,
+                "5min",
+                "unknown unit `min`, did you mean `m`?",
+            ),
+            (
+                Key::Crate,
+                r#""a b""#,
+                "`crate` takes a path without quotes",
+            ),
+            (Key::Crate, "5", "`crate` takes a path: "),
+            (
+                Key::Reject,
+                r#""f""#,
+                "`reject` takes a function without quotes",
+            ),
+        ] {
+            let text = read(key, written).err().map(|error| error.to_string());
+            assert!(
+                text.as_ref().is_some_and(|text| text.starts_with(expected)),
+                "{written}: {text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_number_is_left_to_the_rule() {
+        let max = read(Key::Max, "99999999999999999999").map(|max| max.tokens.to_string());
+        assert_eq!(max.ok().as_deref(), Some("4294967295"));
     }
 }

@@ -1,0 +1,235 @@
+//! One entry of the list: a key with its value, or the path of a partition.
+
+use quote::ToTokens;
+use syn::{Error, Ident, Lit, Token};
+
+use crate::args::{Args, Shared, Slot};
+use crate::errors::Errors;
+use crate::keys::{Attribute, Key};
+use crate::literal;
+use crate::span::Ends;
+use crate::value::{self, Value};
+use crate::walk::{Behind, Walk};
+
+/// An entry while it is being read.
+pub(crate) struct Entry<'a> {
+    pub(crate) attribute: Attribute,
+    /// A path is the first entry or a mistake.
+    pub(crate) is_first: bool,
+    pub(crate) walk: Walk<'a>,
+    pub(crate) args: &'a mut Args,
+    pub(crate) errors: &'a mut Errors,
+}
+
+impl Entry<'_> {
+    /// Reads to its end, or as far as it can be understood. What is wrong leaves one error, and the
+    /// slot that was meant is taken.
+    pub(crate) fn read(&mut self) {
+        match self.walk.word_ahead() {
+            Some((key, Behind::Equals)) => {
+                self.walk.skip(2);
+                self.assignment(key);
+            }
+            Some((_, Behind::PathSeparator)) => self.path(),
+            Some((word, Behind::End)) => self.word(&word),
+            Some((receiver, Behind::Other)) if receiver == "self" => self.receiver(&receiver),
+            Some((key, Behind::Other)) => self.without_equals(&key),
+            None => self.without_a_word(),
+        }
+    }
+
+    fn assignment(&mut self, ident: Ident) {
+        let key = match self.attribute.key(&ident) {
+            Ok(key) => key,
+            Err(unknown) => {
+                self.errors.push(unknown.error);
+                self.occupy(unknown.meant);
+                self.walk.skip_value();
+                return;
+            }
+        };
+        if !self.args.slot_mut(key).is_absent() {
+            self.errors.push(Error::new(
+                ident.span(),
+                format!("`{}` is given twice", key.as_str()),
+            ));
+            self.walk.skip_value();
+            return;
+        }
+        let slot = match self.value(key, ident) {
+            Ok(value) => Slot::Given(value),
+            Err(error) => {
+                self.errors.push(error);
+                Slot::Unreadable
+            }
+        };
+        *self.args.slot_mut(key) = slot;
+    }
+
+    fn value(&mut self, key: Key, ident: Ident) -> syn::Result<Value> {
+        if self.walk.is_behind_entry() {
+            return Err(needs_a_value(key, &ident));
+        }
+        let (expr, written) = match self.walk.expression() {
+            Ok(parsed) => parsed,
+            Err(at) => {
+                self.walk.skip_entry();
+                return Err(Error::new(
+                    at,
+                    format!("expected a value: `{}`", key.example()),
+                ));
+            }
+        };
+        if let Some((next, _)) = self.walk.word_ahead()
+            && let Some(error) = literal::has_lost_its_unit(key, &expr, &next)
+        {
+            self.walk.skip(1);
+            return Err(error);
+        }
+        Value::read(key, ident, &expr, written)
+    }
+
+    /// A key, or a path of one segment.
+    fn word(&mut self, word: &Ident) {
+        match self.attribute.key(word) {
+            Ok(key) => {
+                self.errors.push(needs_a_value(key, word));
+                self.occupy(Some(key));
+            }
+            Err(_) if is_upper_case(word) => return self.path(),
+            Err(unknown)
+                if unknown.meant.is_none()
+                    && self.is_first
+                    && self.attribute == Attribute::Bulkhead =>
+            {
+                let text = format!(
+                    "expected `name = \"{word}\"`, or the path of a partition such as `postgres::CHECKOUT`; found `{word}`"
+                );
+                self.errors.push(Error::new(word.span(), text));
+                self.args.shared = Shared::Unreadable;
+            }
+            Err(unknown) => {
+                self.errors.push(unknown.error);
+                self.occupy(unknown.meant);
+            }
+        }
+        self.walk.skip(1);
+    }
+
+    fn path(&mut self) {
+        let at = self.walk.span();
+        let parsed = self
+            .walk
+            .expression()
+            .ok()
+            .filter(|(expr, _)| value::is_path(expr));
+        let Some((_, path)) = parsed else {
+            self.errors.push(Error::new(
+                at,
+                "expected the path of a partition, such as `postgres::CHECKOUT`",
+            ));
+            self.args.shared = Shared::Unreadable;
+            self.walk.skip_entry();
+            return;
+        };
+        let text = match (self.attribute, &self.args.shared) {
+            (Attribute::Partition, _) => {
+                "`#[partition]` declares a partition and takes no path: `name = \"report\", max = 4`"
+            }
+            (Attribute::Bulkhead, Shared::At(_)) => {
+                "a call takes its permit from one partition: remove this path"
+            }
+            (Attribute::Bulkhead, _) if !self.is_first => {
+                "the path of the partition comes first, before the keys"
+            }
+            (Attribute::Bulkhead, _) => "",
+        };
+        if !text.is_empty() {
+            self.errors.push(Ends::of(&path).error(text));
+        }
+        self.args.shared = match self.attribute {
+            Attribute::Bulkhead => Shared::At(path),
+            Attribute::Partition => Shared::Unreadable,
+        };
+    }
+
+    fn without_equals(&mut self, ident: &Ident) {
+        self.walk.skip(1);
+        match self.attribute.key(ident) {
+            Ok(key) => {
+                self.error_here(format!("expected `=` after `{}`", key.as_str()));
+                self.occupy(Some(key));
+            }
+            Err(unknown) => {
+                self.errors.push(unknown.error);
+                self.occupy(unknown.meant);
+            }
+        }
+        self.walk.skip_entry();
+    }
+
+    fn literal(&mut self) {
+        let at = self.walk.span();
+        let (key, example) = match self.walk.parse::<Lit>() {
+            Ok(Lit::Str(text)) => (Key::Name, format!("name = {}", text.to_token_stream())),
+            Ok(Lit::Int(int)) if int.suffix().is_empty() => (Key::Max, format!("max = {int}")),
+            Ok(lit @ (Lit::Int(_) | Lit::Float(_))) => {
+                (Key::Timeout, format!("timeout = {}", lit.to_token_stream()))
+            }
+            _ => (Key::Name, Key::Name.example().to_owned()),
+        };
+        self.errors.push(Error::new(
+            at,
+            format!("keys are written `key = value`: `{example}`"),
+        ));
+        self.occupy(Some(key));
+    }
+
+    /// `self.partition`
+    fn receiver(&mut self, receiver: &Ident) {
+        self.args.shared = Shared::Unreadable;
+        let path = self.walk.skip_entry().to_string().replace(' ', "");
+        let text = format!(
+            "a partition is fixed at compile time and cannot come from `self`; guard the future with `{path}.call(..)`"
+        );
+        self.errors.push(Error::new(receiver.span(), text));
+    }
+
+    fn without_a_word(&mut self) {
+        if self.walk.is_at(Token![::]) || self.walk.is_at(Token![<]) {
+            self.path();
+        } else if self.walk.is_at(Lit) {
+            self.literal();
+        } else if self.walk.is_at(Token![,]) {
+            self.error_here("expected a key before this comma, such as `max = 4`");
+        } else if !self.walk.is_at_end() {
+            self.error_here("keys are written `key = value`: `max = 4`");
+            self.walk.skip_entry();
+        }
+    }
+
+    /// A key that was meant, and whose error is reported, is not missing.
+    fn occupy(&mut self, key: Option<Key>) {
+        if let Some(slot) = key
+            .map(|key| self.args.slot_mut(key))
+            .filter(|slot| slot.is_absent())
+        {
+            *slot = Slot::Unreadable;
+        }
+    }
+
+    fn error_here(&mut self, text: impl std::fmt::Display) {
+        self.errors.push(Error::new(self.walk.span(), text));
+    }
+}
+
+fn needs_a_value(key: Key, ident: &Ident) -> Error {
+    Error::new(
+        ident.span(),
+        format!("`{}` needs a value: `{}`", key.as_str(), key.example()),
+    )
+}
+
+fn is_upper_case(ident: &Ident) -> bool {
+    ident.to_string().starts_with(char::is_uppercase)
+}

@@ -146,3 +146,31 @@ async fn a_timeout_of_zero_gives_one_poll_and_one_of_ages_never_ends() {
     advance(Duration::from_secs(86_400)).await;
     assert!(matches!(poll_once(ages.as_mut()), Poll::Pending));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_mean_follows_an_outage_in_which_no_call_succeeds() {
+    let partition = plain("mean-in-an-outage", 1);
+    partition.call(sleep(ms(80))).await.unwrap();
+    assert_eq!(
+        partition.snapshot().mean_call,
+        ms(80),
+        "the first call is timed"
+    );
+    for _ in 0..40 {
+        partition
+            .call(sleep(ms(10_000)))
+            .timeout(ms(2_000))
+            .await
+            .unwrap_err();
+    }
+    let mean = partition.snapshot().mean_call;
+    assert!((ms(1_900)..=ms(2_000)).contains(&mean), "{mean:?}");
+    for _ in 0..64 * 40 {
+        partition.call(sleep(ms(80))).await.unwrap();
+    }
+    let mean = partition.snapshot().mean_call;
+    assert!(
+        (ms(80)..ms(100)).contains(&mean),
+        "one in 64 is enough when they succeed again: {mean:?}"
+    );
+}

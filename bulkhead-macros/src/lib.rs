@@ -92,6 +92,7 @@ use proc_macro::TokenStream;
 /// The function returns, besides its own errors, a converted
 /// - `BulkheadError::Full` when no permit and no place in the queue is free,
 /// - `BulkheadError::WaitTimeout` when none became free within `wait`,
+/// - `BulkheadError::Closed` when the partition is closed,
 /// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then.
 ///
 /// # Panics

@@ -34,13 +34,13 @@ struct Situation {
 const SITUATIONS: [Situation; 3] = [
     Situation {
         name: "admitted",
-        limit: 75,
+        limit: 84,
         ours: |calls| _ = run_ready(calls, guarded),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {
         name: "admitted, with `timeout`",
-        limit: 245,
+        limit: 255,
         ours: |calls| _ = run_ready(calls, guarded_with_timeout),
         theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
     },

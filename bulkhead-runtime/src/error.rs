@@ -3,9 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::admission::{Bound, Load, Refusal};
-use crate::call::Function;
+use crate::admission::{Bound, Load, Rejection};
+use crate::function::Function;
 use crate::partition::Partition;
+
+/// Nobody is told to come back sooner.
+const SHORTEST_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Nor later: what is known now says nothing about half a minute from now.
+pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A call that did not run, or ran out of time.
 ///
@@ -14,7 +20,7 @@ use crate::partition::Partition;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BulkheadError {
-    /// No permit and no place in the queue was free; the body never ran.
+    /// No permit was free, and no place in the queue for a call that may wait; the body never ran.
     #[error(transparent)]
     Full(BulkheadFull),
     /// The `wait` was over; the body never ran.
@@ -96,11 +102,16 @@ impl BulkheadError {
     ///
     /// The time after which the queue will have moved on by one place more than now waits, at the
     /// mean time for which a permit was held: mean × (waiting + 1) ÷ max, at least 1 s, at most 30 s.
+    /// For a closed partition, 1 s.
     /// Callers that all wait exactly that long come back together: spread them, as the `Retry-After`
     /// of the web features does.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        self.load().map(SmallLoad::retry_after)
+        match self {
+            // It says nothing about how long.
+            Self::Closed(_) => Some(SHORTEST_RETRY_AFTER),
+            _ => self.load().map(SmallLoad::retry_after),
+        }
     }
 
     /// Whether the body ran, at least in part: if not, the call had no effect.
@@ -130,17 +141,17 @@ impl BulkheadError {
         }
     }
 
-    pub(crate) fn refused(origin: Origin, refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Closed(load) => Self::Closed(Closed {
+    pub(crate) fn rejected(origin: Origin, rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Closed(load) => Self::Closed(Closed {
                 origin,
                 load: load.into(),
             }),
-            Refusal::Full(load) => Self::Full(BulkheadFull {
+            Rejection::Full(load) => Self::Full(BulkheadFull {
                 origin,
                 load: load.into(),
             }),
-            Refusal::Late {
+            Rejection::Late {
                 bound,
                 waited,
                 load,
@@ -202,11 +213,9 @@ pub(crate) struct SmallLoad {
 
 impl SmallLoad {
     fn retry_after(self) -> Duration {
-        const SHORTEST: Duration = Duration::from_secs(1);
-        const LONGEST: Duration = Duration::from_secs(30);
         let millis =
             u64::from(self.mean_ms) * (u64::from(self.waiting) + 1) / u64::from(self.max.max(1));
-        Duration::from_millis(millis).clamp(SHORTEST, LONGEST)
+        Duration::from_millis(millis).clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER)
     }
 }
 
@@ -299,6 +308,24 @@ impl WaitTimeout {
         self.0.origin.partition.name()
     }
 
+    /// Permits in use at that moment.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.0.load.in_flight
+    }
+
+    /// Permits that there were.
+    #[must_use]
+    pub fn max(&self) -> u32 {
+        self.0.load.max
+    }
+
+    /// Calls that still waited.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.0.load.waiting
+    }
+
     /// The time spent in the queue.
     #[must_use]
     pub fn waited(&self) -> Duration {
@@ -316,6 +343,24 @@ impl DeadlineExceeded {
     #[must_use]
     pub fn partition(&self) -> &'static str {
         self.0.origin.partition.name()
+    }
+
+    /// Permits in use at that moment.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.0.load.in_flight
+    }
+
+    /// Permits that there were.
+    #[must_use]
+    pub fn max(&self) -> u32 {
+        self.0.load.max
+    }
+
+    /// Calls that still waited.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.0.load.waiting
     }
 
     /// The time spent in the queue.

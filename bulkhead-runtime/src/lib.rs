@@ -38,7 +38,7 @@
 //!
 //! # What a call becomes
 //!
-//! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves
+//! It is *rejected* before its body starts, for one [`Reason`] other than a call timeout, or *abandoned* by a caller that leaves
 //! while it waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is
 //! accounted for exactly once; [`Snapshot`] has the laws.
 //!
@@ -73,6 +73,7 @@ extern crate self as bulkhead_runtime;
 mod admission;
 mod call;
 mod error;
+mod function;
 mod observer;
 mod outcome;
 mod partition;
@@ -99,32 +100,9 @@ pub use registry::{
 };
 pub use snapshot::{Rejected, Snapshot};
 
-/// What the expansion of the macros names. Not part of the public interface.
 #[doc(hidden)]
-pub mod __private {
-    use std::time::Duration;
-
-    pub use inventory;
-
-    pub use crate::call::{Answer, Ask, Function, guard, guard_timed, once};
-    use crate::partition::Partition;
-    pub use crate::partition::{Declared, State};
-    use crate::policy::Policy;
-    pub use crate::policy::check;
-    pub use crate::registry::Registration;
-
-    /// A policy whose values are checked one by one elsewhere.
-    #[must_use]
-    pub const fn policy(max: u32, queue: u32, wait: Duration) -> Policy {
-        Policy::unchecked(max, queue, wait)
-    }
-
-    /// The handle that a static holds.
-    #[must_use]
-    pub const fn partition(declared: Declared, state: &'static State) -> Partition {
-        Partition::declare(declared, state)
-    }
-}
+#[path = "private.rs"]
+pub mod __private;
 
 #[cfg(all(doctest, feature = "axum"))]
 #[doc = include_str!("../../README.md")]

@@ -132,10 +132,9 @@ pub(crate) fn verdict_of_result<T, E>(result: &Result<T, E>) -> Verdict {
     }
 }
 
-/// An error type that can carry a rejection: every `E: From<BulkheadError>`, and no other.
+/// Another name for `From<BulkheadError>`, so that the compiler can say what is missing.
 ///
-/// As a bound it says the same as `From<BulkheadError>`; it has a name of its own so that the compiler
-/// can say what is missing. Implement `From`.
+/// Implement `From<BulkheadError>`, and write that as a bound.
 #[diagnostic::on_unimplemented(
     message = "`#[bulkhead]` cannot turn a rejection into the error type `{Self}`",
     label = "`{Self}` does not implement `From<bulkhead_runtime::BulkheadError>`",
@@ -143,7 +142,7 @@ pub(crate) fn verdict_of_result<T, E>(result: &Result<T, E>) -> Verdict {
     note = "or, for a type of another crate: `reject = path::to::function`, a `fn(BulkheadError) -> {Self}`"
 )]
 pub trait RejectionError: Sized {
-    /// `From::from`.
+    #[doc(hidden)]
     fn from_rejection(error: BulkheadError) -> Self;
 }
 

@@ -107,9 +107,7 @@ impl Live {
 }
 
 impl Partition {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn declare(declared: Declared, state: &'static State) -> Self {
+    pub(crate) const fn declare(declared: Declared, state: &'static State) -> Self {
         Self { declared, state }
     }
 
@@ -147,7 +145,8 @@ impl Partition {
     /// Dropping the future leaves the queue; a permit that it was granted goes to the next.
     ///
     /// A future that was granted a permit and is not polled any more, as can happen in a `select!`
-    /// over a reference, keeps others waiting no longer than its own `wait`.
+    /// over a reference, loses it once its `wait` is over, to the next call that enters, ends or gives
+    /// up.
     ///
     /// # Examples
     /// ```
@@ -173,14 +172,29 @@ impl Partition {
     /// without one rejects at once.
     ///
     /// # Errors
-    /// [`Full`](BulkheadError::Full), and [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when
-    /// the deadline comes first or has already passed.
+    /// [`Full`](BulkheadError::Full), [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when the
+    /// deadline comes first or has already passed, and [`Closed`](BulkheadError::Closed).
     ///
     /// # Panics
     /// As [`enter`](Self::enter).
     ///
     /// # Cancel safety
     /// As [`enter`](Self::enter).
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::time::Duration;
+    /// # use bulkhead_runtime::{partition, Partition};
+    /// # use tokio::time::Instant;
+    /// #[partition(name = "jobs", max = 2, queue = 4, wait = 25ms)]
+    /// static JOBS: Partition;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
+    /// let permit = JOBS.enter_by(Instant::now() + Duration::from_secs(30)).await?;
+    /// // Only now is a job taken off the list of jobs: it will not lie here waiting.
+    /// # drop(permit);
+    /// # Ok(()) }
+    /// ```
     pub fn enter_by(&self, deadline: Instant) -> Enter<'_> {
         Enter::new(self, Some(deadline))
     }
@@ -195,7 +209,7 @@ impl Partition {
 
     /// Runs `future` with a permit: waits, times and counts as an annotated function does.
     ///
-    /// Nothing happens before the first poll. See [`Call`] for a timeout and for what a returned
+    /// Nothing is counted before the first poll. See [`Call`] for a timeout and for what a returned
     /// value means; unless told, every value counts as a success.
     ///
     /// # Errors
@@ -238,7 +252,8 @@ impl Partition {
     /// As [`enter`](Self::enter).
     ///
     /// # Panics
-    /// With the panic of `work`; and outside a tokio runtime.
+    /// With the panic of `work`; outside a tokio runtime; and when the runtime shuts down before the
+    /// work began.
     ///
     /// # Cancel safety
     /// Dropped while it waits, it leaves the queue. Dropped while the work runs, the work goes on and
@@ -255,11 +270,10 @@ impl Partition {
     /// assert_eq!(digest, 499_500);
     /// # Ok(()) }
     /// ```
-    pub async fn run_blocking<T, W>(&self, work: W) -> Result<T, BulkheadError>
-    where
-        T: Send + 'static,
-        W: FnOnce() -> T + Send + 'static,
-    {
+    pub async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BulkheadError> {
         crate::call::run_blocking(self, work).await
     }
 
@@ -296,6 +310,18 @@ impl Partition {
     /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
     ///
     /// Closing twice is closing once.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, BulkheadError, Partition};
+    /// #[partition(name = "switched", max = 1)]
+    /// static SWITCHED: Partition;
+    ///
+    /// SWITCHED.close();
+    /// assert!(matches!(SWITCHED.try_enter(), Err(BulkheadError::Closed(_))));
+    /// SWITCHED.reopen();
+    /// assert!(SWITCHED.try_enter().is_ok());
+    /// ```
     pub fn close(&self) {
         self.live().gate.close();
     }

@@ -62,17 +62,17 @@ impl Policy {
         }
     }
 
-    /// Lets at most `len` calls wait, each for at most `wait`.
+    /// Lets at most `queue` calls wait, each for at most `wait`.
     ///
-    /// `len` is 0 to [`MAX_QUEUE`], `wait` is [`MIN_DURATION`] to [`MAX_DURATION`]. A queue of 0
+    /// `queue` is 0 to [`MAX_QUEUE`], `wait` is [`MIN_DURATION`] to [`MAX_DURATION`]. A queue of 0
     /// takes a wait of zero and means what leaving it out means: a full partition rejects at once.
     ///
     /// # Panics
     /// When a value is out of range; in a `const` that is a compile error.
     #[must_use]
     #[track_caller]
-    pub const fn with_queue(self, len: u32, wait: Duration) -> Self {
-        match self.checked_queue(len, wait) {
+    pub const fn with_queue(self, queue: u32, wait: Duration) -> Self {
+        match self.checked_queue(queue, wait) {
             Ok(policy) => policy,
             Err(error) => error.panic(),
         }
@@ -110,18 +110,18 @@ impl Policy {
     /// [`Policy::with_queue`] for numbers that arrive at run time.
     ///
     /// # Errors
-    /// When `len` is above [`MAX_QUEUE`], when a wait is given without a queue, and when `wait` is
+    /// When `queue` is above [`MAX_QUEUE`], when a wait is given without a queue, and when `wait` is
     /// out of range.
-    pub const fn checked_queue(self, len: u32, wait: Duration) -> Result<Self, PolicyError> {
-        if len > MAX_QUEUE {
+    pub const fn checked_queue(self, queue: u32, wait: Duration) -> Result<Self, PolicyError> {
+        if queue > MAX_QUEUE {
             return Err(PolicyError::QueueTooLarge);
         }
-        if len == 0 && !wait.is_zero() {
+        if queue == 0 && !wait.is_zero() {
             return Err(PolicyError::WaitWithoutQueue);
         }
-        match wait_in_range(len, wait) {
+        match check_wait(queue, wait) {
             Ok(()) => Ok(Self {
-                queue: len,
+                queue,
                 wait,
                 ..self
             }),
@@ -154,7 +154,7 @@ impl Policy {
     }
 }
 
-const fn wait_in_range(queue: u32, wait: Duration) -> Result<(), PolicyError> {
+const fn check_wait(queue: u32, wait: Duration) -> Result<(), PolicyError> {
     if queue == 0 {
         Ok(())
     } else if less(wait, MIN_DURATION) {
@@ -166,7 +166,7 @@ const fn wait_in_range(queue: u32, wait: Duration) -> Result<(), PolicyError> {
     }
 }
 
-const fn timeout_in_range(timeout: Duration) -> Result<(), PolicyError> {
+const fn check_timeout(timeout: Duration) -> Result<(), PolicyError> {
     if less(timeout, MIN_DURATION) {
         Err(PolicyError::TimeoutTooShort)
     } else if less(MAX_DURATION, timeout) {
@@ -183,7 +183,7 @@ const fn less(a: Duration, b: Duration) -> bool {
 
 /// `[a-z][a-z0-9_.-]*`, at most [`MAX_NAME`] bytes: what every metrics system takes as a label
 /// without quoting.
-pub(crate) const fn name_is_legal(name: &str) -> Result<(), PolicyError> {
+pub(crate) const fn check_name(name: &str) -> Result<(), PolicyError> {
     let bytes = name.as_bytes();
     if bytes.is_empty() {
         return Err(PolicyError::NameEmpty);

@@ -10,7 +10,7 @@ use std::panic::Location;
 
 use crate::observer;
 use crate::partition::{Declared, Live, Partition, State};
-use crate::policy::{Policy, PolicyError, name_is_legal};
+use crate::policy::{Policy, PolicyError, check_name};
 use crate::snapshot::Snapshot;
 use crate::sync::StaticMutex;
 
@@ -70,6 +70,8 @@ pub fn partitions() -> impl Iterator<Item = &'static Partition> {
 ///
 /// `None` when there is none, and when several crates have one of that name: those are looked up as
 /// `"that_crate/name"`, which works for every declared partition.
+///
+/// It goes through all of them: look it up once, and keep the reference.
 #[must_use]
 pub fn partition(name: &str) -> Option<&'static Partition> {
     if let Some((krate, name)) = name.split_once('/') {
@@ -106,7 +108,7 @@ pub fn snapshots() -> Vec<Snapshot> {
 /// ```
 #[track_caller]
 pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, RegisterError> {
-    name_is_legal(name).map_err(RegisterError::Name)?;
+    check_name(name).map_err(RegisterError::Name)?;
     if let Some(declared) = declarations().find(|partition| partition.name() == name) {
         return Err(RegisterError::Declared(Existing(*declared.declared())));
     }

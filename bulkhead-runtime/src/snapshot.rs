@@ -49,8 +49,9 @@ pub struct Snapshot {
     pub rejected: Rejected,
     /// How the admitted calls ended.
     pub outcomes: Outcomes,
-    /// The moving mean of the time from permit to end, queueing not included. One call in 64 is
-    /// timed; zero before the first of them has ended.
+    /// The moving mean of the time from permit to end, queueing not included; zero before the first
+    /// call that is timed has ended. Of calls that succeed one in 64 is timed, and each call that is
+    /// admitted after one that did not succeed.
     pub mean_call: Duration,
 }
 

@@ -36,7 +36,6 @@ pub(crate) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     full: AtomicU64,
-    closed: AtomicU64,
     failure: AtomicU64,
     ignored: AtomicU64,
     timed_out: AtomicU64,
@@ -52,14 +51,6 @@ impl Counts {
 
     pub(super) fn full(&self) -> u64 {
         self.full.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn rejected_closed(&self) {
-        self.closed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn closed(&self) -> u64 {
-        self.closed.load(Ordering::Relaxed)
     }
 
     #[inline]

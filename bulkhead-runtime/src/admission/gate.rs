@@ -15,8 +15,11 @@
 //!   lock and is raised before the word is. Whoever is about to reject, or to release, and sees it
 //!   above zero first takes back what is overdue.
 
+mod arriving;
 mod control;
 mod waiting;
+
+pub(super) use arriving::Settled;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
@@ -24,12 +27,12 @@ use std::time::Duration;
 
 use super::counts::{Counts, Load, Mean};
 use super::flight::Flight;
-use super::waitlist::{Bound, SlotIndex, Waitlist};
-use super::word::{Decision, Word};
+use super::waitlist::{Bound, Waitlist};
+use super::word::Word;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, OwnLine};
-use crate::time::{self, Instant};
+use crate::time::Instant;
 
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -59,22 +62,8 @@ struct Ledger {
     successes: u64,
     wait_timeout: u64,
     deadline: u64,
+    closed: u64,
     abandoned: u64,
-}
-
-/// What became of a call that went to the lock.
-pub(super) enum Settled<'g> {
-    Admitted(Flight<'g>),
-    Queued(SlotIndex),
-    Full(Load),
-    Closed(Load),
-}
-
-/// Why a newcomer that does not wait may not run. It is counted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Barred {
-    Full(Load),
-    Closed(Load),
 }
 
 /// What a waiter finds when it looks.
@@ -129,6 +118,7 @@ impl Gate {
             successes: 0,
             wait_timeout: 0,
             deadline: 0,
+            closed: 0,
             abandoned: 0,
         };
         Self {
@@ -141,107 +131,6 @@ impl Gate {
     /// The longest time in the queue.
     pub(super) fn wait(&self) -> Duration {
         self.entrance.wait
-    }
-
-    /// The usual case, decided on the word alone. `None` only means that it is not the usual case.
-    #[inline]
-    pub(crate) fn enter_at_once(&self) -> Option<Flight<'_>> {
-        let mut word = self.word();
-        while let Decision::Admit(next) = word.decide(self.max()) {
-            match self.exchange(word, next) {
-                Ok(()) => return Some(Flight::begin(self, word.is_sampled())),
-                Err(changed) => word = changed,
-            }
-        }
-        None
-    }
-
-    /// Room now, or none: never waits, and never overtakes those that do.
-    ///
-    /// # Errors
-    /// When there is no room for a newcomer, or the gate is closed; that is counted.
-    #[inline]
-    pub(crate) fn try_enter(&self) -> Result<Flight<'_>, Barred> {
-        self.enter_at_once().map_or_else(|| self.enter_or_bar(), Ok)
-    }
-
-    #[cold]
-    fn enter_or_bar(&self) -> Result<Flight<'_>, Barred> {
-        if let Some(load) = self.reject_at_once() {
-            return Err(Barred::Full(load));
-        }
-        match self.settle(None, None) {
-            Settled::Admitted(flight) => Ok(flight),
-            Settled::Full(load) => Err(Barred::Full(load)),
-            Settled::Closed(load) => Err(Barred::Closed(load)),
-            Settled::Queued(_) => unreachable!("nobody was offered to the queue"),
-        }
-    }
-
-    /// The usual rejection, decided without the lock, and counted.
-    pub(super) fn reject_at_once(&self) -> Option<Load> {
-        let word = self.word();
-        let is_full = word.decide(self.max()) == Decision::Reject && self.unclaimed() == 0;
-        is_full.then(|| self.reject(word, self.entrance.queue))
-    }
-
-    /// Room now, a place at the tail of the queue, or neither.
-    pub(super) fn join(
-        &self,
-        waker: &Waker,
-        now: Instant,
-        until: Instant,
-        bound: Bound,
-    ) -> Settled<'_> {
-        self.settle(Some(now), Some((waker.clone(), until, bound)))
-    }
-
-    /// Decides under the lock, after everything that others are entitled to was handed over: what is
-    /// overdue is taken back, and what is free goes to those that wait.
-    fn settle(
-        &self,
-        now: Option<Instant>,
-        mut newcomer: Option<(Waker, Instant, Bound)>,
-    ) -> Settled<'_> {
-        let now = now.or_else(|| (self.unclaimed() > 0).then(time::now));
-        loop {
-            let mut ledger = self.ledger.lock();
-            if let Some(now) = now {
-                self.revoke_overdue(&mut ledger, now);
-            }
-            if let Some((waker, _)) = self.grant(&mut ledger, Room::Free) {
-                drop(ledger);
-                wake(waker);
-                continue;
-            }
-            let (word, waiting) = (self.word(), ledger.waitlist.waiting());
-            if word.is_closed() {
-                self.counts.rejected_closed();
-                return Settled::Closed(self.load_at(word, waiting));
-            }
-            if word.has_room(self.max()) {
-                // With waiters the room came after the look above, and is the head's.
-                if waiting == 0 && self.exchange(word, word.plus_one()).is_ok() {
-                    return Settled::Admitted(Flight::begin(self, word.is_sampled()));
-                }
-            } else if waiting >= self.entrance.queue {
-                return Settled::Full(self.reject(word, waiting));
-            } else if let Some((waker, until, bound)) = newcomer.take() {
-                let joined = word.with_waiting(waiting + 1, self.entrance.queue);
-                if self.exchange(word, joined).is_ok() {
-                    return Settled::Queued(ledger.waitlist.join(waker, until, bound));
-                }
-                newcomer = Some((waker, until, bound));
-            } else {
-                return Settled::Full(self.reject(word, waiting));
-            }
-        }
-    }
-
-    #[inline]
-    fn reject(&self, word: Word, waiting: u32) -> Load {
-        self.counts.rejected_full();
-        self.load_at(word, waiting)
     }
 
     /// The time for which a permit was held.
@@ -273,16 +162,38 @@ impl Gate {
             return self.give_up(success);
         };
         drop(ledger);
+        if word.times_after(success) {
+            self.time_next();
+        }
         wake(waker);
-        self.hand_over_after(word);
+        if self.leaves_something(word) {
+            self.hand_over();
+        }
     }
 
     #[inline]
     fn give_up(&self, success: bool) {
         let word = self.release(success);
+        if word.times_after(success) {
+            self.time_next();
+        }
         if word.has_waiters() || word.must_carry() {
             self.hand_over();
         }
+    }
+
+    #[cold]
+    fn time_next(&self) {
+        self.entrance.word.fetch_or(Word::TIMED, Ordering::AcqRel);
+    }
+
+    /// Whether the call that claims its grant is timed.
+    fn takes_its_time(&self) -> bool {
+        let timed = self.word().times_next();
+        if timed {
+            self.entrance.word.fetch_and(!Word::TIMED, Ordering::AcqRel);
+        }
+        timed
     }
 
     /// Hands room to those that wait, until there is no more of one or of the other.
@@ -299,13 +210,6 @@ impl Gate {
             if !self.leaves_something(word) {
                 return;
             }
-        }
-    }
-
-    #[inline]
-    fn hand_over_after(&self, word: Word) {
-        if self.leaves_something(word) {
-            self.hand_over();
         }
     }
 
@@ -357,12 +261,15 @@ impl Gate {
         }
     }
 
+    /// The word that it leaves behind.
     #[inline]
     fn release(&self, success: bool) -> Word {
+        let change = Word::release(success);
         Word(
             self.entrance
                 .word
-                .fetch_add(Word::release(success), Ordering::AcqRel),
+                .fetch_add(change, Ordering::AcqRel)
+                .wrapping_add(change),
         )
     }
 

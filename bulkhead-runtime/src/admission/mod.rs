@@ -4,20 +4,24 @@
 //! of those that wait; both are pure. [`gate`] joins them: it is the only place that changes either. [`counts`] holds
 //! what passed.
 //!
-//! [`waiter`] and [`flight`] are what a call owns: a place in the queue, and a permit. Dropping one
+//! [`entry`] is the way in, poll by poll; [`waiter`] and [`flight`] are what a call owns: a place in the
+//! queue, and a permit. Dropping one
 //! of them gives it back, so that no path out of a call can forget to.
 
 mod counts;
+mod entry;
 mod flight;
 mod gate;
 #[cfg(all(test, bulkhead_loom))]
 mod model;
+mod rejection;
 mod waiter;
 mod waitlist;
 mod word;
 
 pub(crate) use counts::{Load, Tally};
+pub(crate) use entry::{Entry, Passage, Patience, Waited};
 pub(crate) use flight::Flight;
 pub(crate) use gate::Gate;
-pub(crate) use waiter::{Entry, Passage, Patience, Refusal, Waited};
+pub(crate) use rejection::Rejection;
 pub(crate) use waitlist::Bound;

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::gate::{Barred, Gate, Leaving, Settled, Turn};
+use super::gate::{Gate, Leaving, Settled, Turn};
+use super::rejection::Rejection;
 use super::waitlist::{Bound, SlotIndex};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
@@ -254,13 +255,13 @@ fn closing_leaves_nobody_in_the_queue() {
                     Turn::Closed(_)
                 ));
             }
-            Settled::Closed(_) => closer.join().unwrap(),
-            Settled::Admitted(_) | Settled::Full(_) => panic!("no room, but a place in the queue"),
+            Settled::AtOnce(Err(Rejection::Closed(_))) => closer.join().unwrap(),
+            Settled::AtOnce(_) => panic!("no room, but a place in the queue"),
         }
         let tally = gate.tally();
         assert_eq!((tally.waiting, tally.closed, tally.full), (0, 1, 0));
         release(&gate);
-        assert!(matches!(gate.try_enter(), Err(Barred::Closed(_))));
+        assert!(matches!(gate.try_enter(), Err(Rejection::Closed(_))));
         assert_empty(&gate);
     });
 }
@@ -336,7 +337,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
         let had_been_released = released.load(Ordering::Relaxed);
         let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
             Settled::Queued(slot) => Some(slot),
-            Settled::Full(load) => {
+            Settled::AtOnce(Err(Rejection::Full(load))) => {
                 assert!(!had_been_released, "the place of the waiter was free");
                 assert_eq!(
                     (load.in_flight, load.waiting),
@@ -345,7 +346,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
                 );
                 None
             }
-            Settled::Admitted(_) | Settled::Closed(_) => panic!("the room is the waiter's"),
+            Settled::AtOnce(_) => panic!("the room is the waiter's"),
         };
         releaser.join().unwrap();
         assert_claims(&gate, waiting);
@@ -366,7 +367,7 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
         });
         let (woken, waker) = Woken::waker();
         match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
-            Settled::Admitted(flight) => {
+            Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
             }
@@ -375,7 +376,7 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
                 assert!(woken.is_woken(), "a waiter that the release did not see");
                 assert_claims(&gate, slot);
             }
-            Settled::Full(_) | Settled::Closed(_) => panic!("there is a place in the queue"),
+            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
         }
         assert_empty(&gate);
     });
@@ -484,11 +485,11 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
                 let (woken, waker) = Woken::waker();
                 match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
                     Settled::Queued(slot) => Some((slot, woken)),
-                    Settled::Admitted(flight) => {
+                    Settled::AtOnce(Ok(flight)) => {
                         drop(flight);
                         None
                     }
-                    Settled::Full(_) | Settled::Closed(_) => panic!("two places for two newcomers"),
+                    Settled::AtOnce(Err(_)) => panic!("two places for two newcomers"),
                 }
             })
         });

@@ -6,7 +6,8 @@
 //! | 21 | somebody waits | under the lock |
 //! | 22 | the queue has no place left | under the lock |
 //! | 23 | closed | under the lock |
-//! | 24–31 | how often `max` was changed, modulo 256 | under the lock |
+//! | 24–30 | how often `max` was changed, modulo 128 | under the lock |
+//! | 31 | the next call is timed | without the lock |
 //! | 32–63 | successes not yet carried into the ledger | without the lock |
 //!
 //! `max` itself stands beside the word: there is no space for it here. A resize stores it first and
@@ -25,16 +26,17 @@ const WAITERS: u64 = 1 << 21;
 const QUEUE_FULL: u64 = 1 << 22;
 const CLOSED: u64 = 1 << 23;
 const RESIZED: u64 = 1 << 24;
-const RESIZES: u64 = 0xff << 24;
+const RESIZES: u64 = 0x7f << 24;
+const TIMED: u64 = 1 << 31;
 const SUCCESS: u64 = 1 << 32;
 
 /// Half of what the success field can hold. From here on a releaser carries it into the ledger; the
 /// other half is room for those that release in the meantime.
 const CARRY: u64 = 1 << 31;
 
-/// One call is timed out of this many, so that the mean time of a call is known without reading the
-/// clock twice in each.
-const SAMPLED: u64 = 64;
+/// Of calls that succeed, one is timed in this many, so that the mean time of a call is known without
+/// reading the clock twice in each.
+const SAMPLE: u64 = 64;
 
 /// What a newcomer may do, as far as the word alone can tell.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,12 +54,12 @@ pub(super) enum Decision {
 impl Word {
     /// Nothing in flight. A queue of no places is full from the start.
     pub(super) const fn idle(queue: u32) -> Self {
-        Self(0).with_waiting(0, queue)
+        Self(TIMED).with_waiting(0, queue)
     }
 
     pub(super) const fn decide(self, max: u32) -> Decision {
         if self.0 & (CLOSED | WAITERS) == 0 && self.has_room(max) {
-            Decision::Admit(self.plus_one())
+            Decision::Admit(self.admitted())
         } else if self.is_closed() {
             Decision::Closed
         } else if !self.has_room(max) && self.queue_is_full() {
@@ -125,10 +127,23 @@ impl Word {
         self.0 / SUCCESS
     }
 
-    /// Whether the call that is admitted on this word is one of those that are timed.
-    pub(super) const fn is_sampled(self) -> bool {
-        self.successes().is_multiple_of(SAMPLED)
+    /// The word with a newcomer in flight; whoever is to be timed, it is this one.
+    pub(super) const fn admitted(self) -> Self {
+        Self((self.0 & !TIMED) + 1)
     }
+
+    /// Whether the call that is admitted on this word is timed.
+    pub(super) const fn times_next(self) -> bool {
+        self.0 & TIMED != 0
+    }
+
+    /// Whether the call after the one that left this word behind is timed. In an outage it is every one
+    /// that comes after a call that did not succeed: they are few, and their time is what has changed.
+    pub(super) const fn times_after(self, success: bool) -> bool {
+        !success || self.successes().is_multiple_of(SAMPLE)
+    }
+
+    pub(super) const TIMED: u64 = TIMED;
 
     pub(super) const fn must_carry(self) -> bool {
         self.successes() >= CARRY
@@ -171,8 +186,12 @@ mod tests {
 
     #[test]
     fn a_newcomer_is_admitted_only_into_room_that_nobody_waits_for() {
-        let one = Word::idle(1).plus_one();
+        let one = Word::idle(1).admitted();
         assert_eq!(Word::idle(1).decide(1), Decision::Admit(one));
+        assert!(
+            Word::idle(1).times_next() && !one.times_next(),
+            "the first is timed"
+        );
         assert_eq!(one.decide(1), Decision::Ask, "a place in the queue is left");
         let queued = one.with_waiting(1, 1);
         assert_eq!(queued.decide(1), Decision::Reject);
@@ -197,7 +216,7 @@ mod tests {
         assert_eq!(word.with_closed(true).decide(MAX_PERMITS), Decision::Closed);
         assert_eq!(word.with_closed(true).with_closed(false), word);
         let mut resized = word;
-        for _ in 0..256 {
+        for _ in 0..128 {
             assert_eq!(
                 (
                     resized.in_flight(),
@@ -210,7 +229,7 @@ mod tests {
             assert_ne!(resized.resized(), resized);
             resized = resized.resized();
         }
-        assert_eq!(resized, word, "modulo 256");
+        assert_eq!(resized, word, "modulo 128");
     }
 
     #[test]

@@ -4,17 +4,16 @@ use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::pin::pin;
 
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 use crate::error::BulkheadError;
 use crate::outcome::Outcome;
 use crate::partition::Partition;
 
-pub(crate) async fn run_blocking<T, W>(partition: &Partition, work: W) -> Result<T, BulkheadError>
-where
-    T: Send + 'static,
-    W: FnOnce() -> T + Send + 'static,
-{
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    partition: &Partition,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, BulkheadError> {
     let mut flight = {
         let mut enter = pin!(partition.enter());
         poll_fn(|cx| enter.as_mut().poll_flight(cx)).await?
@@ -26,8 +25,12 @@ where
         flight.means(Outcome::Success);
         worth
     });
-    match working.await {
+    match working.await.map_err(JoinError::try_into_panic) {
         Ok(worth) => Ok(worth),
-        Err(error) => resume_unwind(error.into_panic()),
+        Err(Ok(panic)) => resume_unwind(panic),
+        Err(Err(_)) => panic!(
+            "the runtime shut down before the work of `{}` began",
+            partition.name()
+        ),
     }
 }

@@ -14,7 +14,8 @@ use crate::outcome::Verdict;
 use crate::partition::{Live, Partition};
 
 pin_project! {
-    /// A future that runs with a permit; made by [`Partition::call`].
+    /// A future that runs with a permit; made by [`Partition::call`], which has its errors, panics and
+    /// cancel safety.
     #[must_use = "futures do nothing unless polled"]
     pub struct Call<'p, F, C = Unclassified> {
         #[pin]

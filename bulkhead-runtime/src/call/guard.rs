@@ -4,71 +4,20 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::run::{Run, Terms, poll_body, refuse};
+use super::run::{Run, Terms, poll_body, reject};
 use crate::admission::Flight;
-use crate::error::Origin;
-use crate::partition::{Live, Partition, State};
+use crate::function::Function;
 
-/// An annotated function: its partition, its path, and the keys that are its own.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Function {
-    partition: &'static Partition,
-    /// That of the partition: one step less on the way to its gate, in every call.
-    state: &'static State,
-    path: &'static str,
-    timeout: Option<Duration>,
-}
-
-impl Function {
-    #[must_use]
-    pub const fn new(partition: &'static Partition, path: &'static str) -> Self {
-        Self {
-            partition,
-            state: partition.state(),
-            path,
-            timeout: None,
-        }
-    }
-
-    #[must_use]
-    pub const fn with_timeout(self, timeout: Duration) -> Self {
-        Self {
-            timeout: Some(timeout),
-            ..self
-        }
-    }
-
-    pub(crate) fn path(&self) -> &'static str {
-        self.path
-    }
-
-    #[inline]
-    fn live(&self) -> &'static Live {
-        self.state.live().unwrap_or_else(|| self.partition.live())
-    }
-
-    #[inline]
-    fn origin(&'static self, live: &Live) -> Origin {
-        Origin {
-            partition: live.partition,
-            function: Some(self),
-        }
-    }
-
-    #[inline]
-    fn terms(&'static self) -> Terms {
-        let live = self.live();
-        Terms {
-            live,
-            origin: self.origin(live),
-            timeout: self.timeout,
-        }
+fn terms(function: &'static Function) -> Terms {
+    let live = function.live();
+    Terms {
+        live,
+        origin: function.origin(live),
+        timeout: function.timeout(),
     }
 }
 
@@ -136,14 +85,14 @@ where
         let judge = this.judge;
         let flight = match this.flight.take() {
             Some(flight) => flight,
-            None if this.body.is_none() => panic!("polled again after it was ready"),
+            None if this.body.is_none() => panic!("polled again after it had ended"),
             None => {
                 let live = this.function.live();
                 match live.gate.try_enter() {
                     Ok(flight) => flight,
-                    Err(barred) => {
+                    Err(rejection) => {
                         this.body.set(None);
-                        let error = refuse(live, this.function.origin(live), barred.into());
+                        let error = reject(live, this.function.origin(live), rejection);
                         return Poll::Ready(judge(Ask::Reject(error)).rejected());
                     }
                 }
@@ -185,7 +134,7 @@ where
         let judge = this.judge;
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         this.run
-            .poll(this.function.terms(), verdict, cx)
+            .poll(terms(this.function), verdict, cx)
             .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
     }
 }
@@ -193,7 +142,7 @@ where
 impl<F, J> fmt::Debug for Guarded<F, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded")
-            .field("function", &self.function.path)
+            .field("function", &self.function.path())
             .finish_non_exhaustive()
     }
 }
@@ -201,7 +150,7 @@ impl<F, J> fmt::Debug for Guarded<F, J> {
 impl<F, J> fmt::Debug for TimedGuarded<F, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TimedGuarded")
-            .field("function", &self.function.path)
+            .field("function", &self.function.path())
             .finish_non_exhaustive()
     }
 }

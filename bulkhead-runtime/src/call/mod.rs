@@ -11,5 +11,5 @@ mod run;
 pub use answer::{Answer, Ask};
 pub(crate) use blocking::run_blocking;
 pub use future::{Call, Unclassified};
-pub use guard::{Function, guard, guard_timed, once};
+pub use guard::{guard, guard_timed, once};
 pub use permit::{Enter, Permit};

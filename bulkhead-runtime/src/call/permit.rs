@@ -8,7 +8,7 @@ use std::thread;
 
 use pin_project_lite::pin_project;
 
-use super::run::refuse;
+use super::run::reject;
 use crate::admission::{Entry, Flight, Patience};
 use crate::error::{BulkheadError, Origin};
 use crate::outcome::{Outcome, Verdict};
@@ -36,7 +36,7 @@ impl Permit<'_> {
         let live = partition.live();
         match live.gate.try_enter() {
             Ok(flight) => Ok(Self::new(flight)),
-            Err(barred) => Err(refuse(live, by_hand(live), barred.into())),
+            Err(rejection) => Err(reject(live, by_hand(live), rejection)),
         }
     }
 
@@ -75,7 +75,8 @@ fn by_hand(live: &Live) -> Origin {
 }
 
 pin_project! {
-    /// Waits for a permit; made by [`Partition::enter`] and [`Partition::enter_by`].
+    /// Waits for a permit; made by [`Partition::enter`] and [`Partition::enter_by`], which have its errors,
+    /// panics and cancel safety.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct Enter<'p> {
@@ -110,7 +111,7 @@ impl Enter<'_> {
             .poll(&live.gate, *this.patience, this.timer, cx)
             .map(|result| match result {
                 Ok(passage) => Ok(passage.flight),
-                Err(refusal) => Err(refuse(live, by_hand(live), refusal)),
+                Err(rejection) => Err(reject(live, by_hand(live), rejection)),
             })
     }
 }

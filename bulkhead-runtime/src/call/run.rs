@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
-use crate::admission::{Entry, Flight, Passage, Patience, Refusal, Waited};
+use crate::admission::{Entry, Flight, Passage, Patience, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
@@ -16,8 +16,8 @@ use crate::time::{self, Instant, Timer};
 
 /// Rejects: makes the error and tells of it.
 #[cold]
-pub(super) fn refuse(live: &'static Live, origin: Origin, refusal: Refusal) -> BulkheadError {
-    let error = BulkheadError::refused(origin, refusal);
+pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) -> BulkheadError {
+    let error = BulkheadError::rejected(origin, rejection);
     observer::rejected(live, &error);
     error
 }
@@ -133,20 +133,20 @@ impl<F: Future> Run<F> {
         if let Stage::Entering(entry) = this.stage {
             match ready!(entry.poll(&terms.live.gate, Patience::Wait, this.timer.as_mut(), cx)) {
                 Ok(passage) => *this.stage = Stage::Running(Running::begin(passage, terms.timeout)),
-                Err(refusal) => {
+                Err(rejection) => {
                     *this.stage = Stage::Over;
                     this.body.set(None);
-                    return Poll::Ready(Err(refuse(terms.live, terms.origin, refusal)));
+                    return Poll::Ready(Err(reject(terms.live, terms.origin, rejection)));
                 }
             }
         }
         let Stage::Running(running) = this.stage else {
-            panic!("polled again after it was ready")
+            panic!("polled again after it had ended")
         };
         let flight = running
             .flight
             .take()
-            .expect("away only while the body is polled");
+            .expect("polled again after it had ended, in a panic");
         match poll_body(this.body.as_mut(), flight, verdict, cx) {
             Ok(output) => {
                 *this.stage = Stage::Over;

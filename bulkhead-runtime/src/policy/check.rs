@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use super::{MAX_QUEUE, Policy, PolicyError, less, name_is_legal, timeout_in_range, wait_in_range};
+use super::{MAX_QUEUE, Policy, PolicyError, check_name, check_timeout, check_wait, less};
 
 /// `name`, under its value.
 #[track_caller]
 pub const fn name(name: &str) {
-    demand(name_is_legal(name));
+    demand(check_name(name));
 }
 
 /// `max`, under its value.
@@ -43,19 +43,19 @@ pub const fn wait_has_queue(queue: u32) {
 /// `wait`, under its value. Silent without a queue: that mistake is [`wait_has_queue`]'s.
 #[track_caller]
 pub const fn wait(queue: u32, wait: Duration) {
-    demand(wait_in_range(queue, wait));
+    demand(check_wait(queue, wait));
 }
 
 /// `timeout`, under its value.
 #[track_caller]
 pub const fn timeout(timeout: Duration) {
-    demand(timeout_in_range(timeout));
+    demand(check_timeout(timeout));
 }
 
 /// `wait` against `timeout`. Silent where one of them is out of range by itself.
 #[track_caller]
 pub const fn wait_below_timeout(wait: Duration, timeout: Duration) {
-    if timeout_in_range(timeout).is_ok() && wait_in_range(1, wait).is_ok() && !less(wait, timeout) {
+    if check_timeout(timeout).is_ok() && check_wait(1, wait).is_ok() && !less(wait, timeout) {
         PolicyError::WaitNotBelowTimeout { wait, timeout }.panic()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
-use crate::error::{BulkheadError, Reason};
+use crate::error::{BulkheadError, LONGEST_RETRY_AFTER, Reason};
 
 /// Available with the feature `http`.
 impl BulkheadError {
@@ -23,8 +23,8 @@ impl BulkheadError {
     /// The whole response: status, `Retry-After` where trying again may help, and problem details.
     ///
     /// `Retry-After` is in whole seconds, drawn for each response between
-    /// [`retry_after`](Self::retry_after) and twice as much, at most 30: clients that were rejected
-    /// together do not come back together. The body is `application/problem+json` and names the
+    /// [`retry_after`](Self::retry_after) and twice as much, and from 15 to 30 for the longest hints:
+    /// clients that were rejected together do not come back together. The body is `application/problem+json` and names the
     /// partition and the reason, nothing else.
     ///
     /// # Examples
@@ -58,10 +58,12 @@ impl BulkheadError {
     /// Every whole number of seconds from once to twice the hint is as likely as the others. Rounding
     /// up a factor instead would send everybody back after two seconds when the hint is one.
     fn retry_after_seconds(&self) -> Option<u64> {
-        const LONGEST: u64 = 30;
+        let longest = LONGEST_RETRY_AFTER.as_secs();
         let hint = self.retry_after()?;
         let least = hint.as_secs() + u64::from(hint.subsec_nanos() > 0);
-        Some(fastrand::u64(least..=2 * least).min(LONGEST))
+        Some(fastrand::u64(
+            least.min(longest / 2)..=(2 * least).min(longest),
+        ))
     }
 
     fn problem(&self) -> String {
@@ -69,7 +71,8 @@ impl BulkheadError {
         let title = status.canonical_reason().unwrap_or_default();
         let detail = match self.reason() {
             Reason::CallTimeout => "the call took too long",
-            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded | Reason::Closed => {
+            Reason::Closed => "closed at the moment",
+            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
                 "too many calls at the moment"
             }
         };

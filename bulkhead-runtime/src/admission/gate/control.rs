@@ -44,7 +44,7 @@ impl Gate {
             return false;
         }
         let waker = ledger.waitlist.turn_head_away();
-        self.counts.rejected_closed();
+        ledger.closed += 1;
         self.update_flags(&ledger);
         drop(ledger);
         super::wake(waker);
@@ -66,7 +66,7 @@ impl Gate {
             full: self.counts.full(),
             wait_timeout: ledger.wait_timeout,
             deadline: ledger.deadline,
-            closed: self.counts.closed(),
+            closed: ledger.closed,
             abandoned: ledger.abandoned,
             outcomes: self.counts.outcomes(ledger.successes + word.successes()),
             mean: self.entrance.mean.get(),

@@ -67,7 +67,7 @@ impl Gate {
     fn claim(&self, ledger: &mut Ledger, slot: SlotIndex, now: Instant) -> Flight<'_> {
         ledger.waitlist.remove(slot);
         self.tell_unclaimed(ledger.waitlist.granted());
-        Flight::begin_at(self, self.word().is_sampled().then(|| Stamp::of(now)))
+        Flight::begin_at(self, self.takes_its_time().then(|| Stamp::of(now)))
     }
 
     /// A waiter leaves without a permit. What it was granted goes to the next, and what the ledger

@@ -1,0 +1,140 @@
+//! The gate as newcomers see it: in at once, into the queue, or out.
+
+use std::task::Waker;
+
+use super::{Gate, Ledger, Room, wake};
+use crate::admission::counts::Load;
+use crate::admission::flight::Flight;
+use crate::admission::rejection::Rejection;
+use crate::admission::waitlist::{Bound, SlotIndex};
+use crate::admission::word::{Decision, Word};
+use crate::time::{self, Instant};
+
+/// What became of a newcomer that would wait.
+pub(in crate::admission) enum Settled<'g> {
+    Queued(SlotIndex),
+    AtOnce(Result<Flight<'g>, Rejection>),
+}
+
+/// What the word says under the lock, when nothing is left to hand over.
+enum Look<'g> {
+    Admitted(Flight<'g>),
+    Closed(Load),
+    NoRoom,
+    /// It has changed, or the room that there is has become the head's: look again.
+    Changed,
+}
+
+impl Gate {
+    /// The usual case, decided on the word alone. `None` only means that it is not the usual case.
+    #[inline]
+    pub(crate) fn enter_at_once(&self) -> Option<Flight<'_>> {
+        let mut word = self.word();
+        while let Decision::Admit(next) = word.decide(self.max()) {
+            match self.exchange(word, next) {
+                Ok(()) => return Some(Flight::begin(self, word.times_next())),
+                Err(changed) => word = changed,
+            }
+        }
+        None
+    }
+
+    /// The usual rejection, decided without the lock, and counted.
+    pub(in crate::admission) fn reject_at_once(&self) -> Option<Rejection> {
+        let word = self.word();
+        let is_full = word.decide(self.max()) == Decision::Reject && self.unclaimed() == 0;
+        is_full.then(|| self.reject_as_full(word, self.entrance.queue))
+    }
+
+    /// Room now, or none: never waits, and never overtakes those that do.
+    ///
+    /// # Errors
+    /// When there is no room for a newcomer, or the gate is closed; that is counted.
+    #[inline]
+    pub(crate) fn try_enter(&self) -> Result<Flight<'_>, Rejection> {
+        self.enter_at_once()
+            .map_or_else(|| self.try_enter_slowly(), Ok)
+    }
+
+    #[cold]
+    fn try_enter_slowly(&self) -> Result<Flight<'_>, Rejection> {
+        if let Some(rejection) = self.reject_at_once() {
+            return Err(rejection);
+        }
+        let now = (self.unclaimed() > 0).then(time::now);
+        self.decide_in_turn(now, |ledger, word| match self.look_for_room(ledger, word) {
+            Look::Admitted(flight) => Some(Ok(flight)),
+            Look::Closed(load) => Some(Err(Rejection::Closed(load))),
+            Look::NoRoom => Some(Err(self.reject_as_full(word, ledger.waitlist.waiting()))),
+            Look::Changed => None,
+        })
+    }
+
+    /// Room now, a place at the tail of the queue, or neither.
+    pub(in crate::admission) fn join(
+        &self,
+        waker: &Waker,
+        now: Instant,
+        until: Instant,
+        bound: Bound,
+    ) -> Settled<'_> {
+        let mut waker = Some(waker.clone());
+        self.decide_in_turn(Some(now), |ledger, word| {
+            match self.look_for_room(ledger, word) {
+                Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
+                Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
+                Look::Changed => None,
+                Look::NoRoom => {
+                    let (waiting, queue) = (ledger.waitlist.waiting(), self.entrance.queue);
+                    if waiting >= queue {
+                        return Some(Settled::AtOnce(Err(self.reject_as_full(word, waiting))));
+                    }
+                    self.exchange(word, word.with_waiting(waiting + 1, queue))
+                        .ok()?;
+                    let waker = waker.take().expect("it joins once");
+                    Some(Settled::Queued(ledger.waitlist.join(waker, until, bound)))
+                }
+            }
+        })
+    }
+
+    /// Decides under the lock, after everything that others are entitled to was handed over: what is
+    /// overdue at `now` is taken back, and what is free goes to those that wait. Again, until `decide`
+    /// has decided.
+    fn decide_in_turn<T>(
+        &self,
+        now: Option<Instant>,
+        mut decide: impl FnMut(&mut Ledger, Word) -> Option<T>,
+    ) -> T {
+        loop {
+            let mut ledger = self.ledger.lock();
+            if let Some(now) = now {
+                self.revoke_overdue(&mut ledger, now);
+            }
+            if let Some((waker, _)) = self.grant(&mut ledger, Room::Free) {
+                drop(ledger);
+                wake(waker);
+            } else if let Some(decided) = decide(&mut ledger, self.word()) {
+                return decided;
+            }
+        }
+    }
+
+    fn look_for_room(&self, ledger: &mut Ledger, word: Word) -> Look<'_> {
+        if word.is_closed() {
+            ledger.closed += 1;
+            Look::Closed(self.load_at(word, ledger.waitlist.waiting()))
+        } else if !word.has_room(self.max()) {
+            Look::NoRoom
+        } else if ledger.waitlist.waiting() == 0 && self.exchange(word, word.admitted()).is_ok() {
+            Look::Admitted(Flight::begin(self, word.times_next()))
+        } else {
+            Look::Changed
+        }
+    }
+
+    fn reject_as_full(&self, word: Word, waiting: u32) -> Rejection {
+        self.counts.rejected_full();
+        Rejection::Full(self.load_at(word, waiting))
+    }
+}

@@ -83,6 +83,8 @@ struct Waiting {
     until: u64,
     /// Of the caller's own; otherwise the policy's `wait`.
     is_deadline: bool,
+    /// When the one before it is out of time, if that is sooner.
+    watch: Option<u64>,
 }
 
 /// Calls whose body never started.
@@ -105,36 +107,54 @@ impl Model {
             self.counts.deadline += 1;
             return;
         }
-        if self.closed || !self.has_room() || !self.waiting.is_empty() {
-            self.settle();
+        let unusual = self.closed || !self.has_room() || !self.waiting.is_empty();
+        let is_full =
+            !self.has_room() && self.waiting.len() >= self.queue && self.granted.is_empty();
+        let at_once = is_full && !self.closed && place.is_none_or(|place| !place.is_deadline);
+        if unusual && !at_once {
+            if place.is_some() {
+                self.clear_overdue();
+            } else {
+                self.recover();
+            }
+            self.hand_over();
         }
         if self.closed {
             self.counts.closed += 1;
         } else if self.has_room() && self.waiting.is_empty() {
             self.run(call);
         } else if let Some(place) = place.filter(|_| self.waiting.len() < self.queue) {
-            self.waiting.push(place);
+            let before = self.waiting.last().or(self.granted.last());
+            let watch = before
+                .map(|before| before.until)
+                .filter(|&before| before < place.until);
+            self.waiting.push(Waiting { watch, ..place });
         } else {
             self.counts.full += 1;
         }
     }
 
-    /// Takes back what is overdue, until nothing is; whoever waits gets what is free.
-    fn settle(&mut self) {
-        loop {
-            let now = self.now;
-            let overdue: Vec<_> = self
-                .granted
-                .extract_if(.., |waiting| waiting.until <= now)
-                .collect();
-            self.hand_over();
-            if overdue.is_empty() {
-                return;
-            }
-            for waiting in overdue {
-                self.late(waiting);
-                self.told_later.push(waiting.call);
-            }
+    /// Takes back what is overdue, a grant or the place at the head, and hands on what came back.
+    fn clear_overdue(&mut self) {
+        let now = self.now;
+        let mut overdue: Vec<_> = self
+            .granted
+            .extract_if(.., |waiting| waiting.until <= now)
+            .collect();
+        while self.waiting.first().is_some_and(|head| head.until <= now) {
+            overdue.push(self.waiting.remove(0));
+        }
+        for waiting in overdue {
+            self.late(waiting);
+            self.told_later.push(waiting.call);
+        }
+        self.hand_over();
+    }
+
+    /// The same, where somebody has not claimed a grant; otherwise nobody looks at the clock.
+    fn recover(&mut self) {
+        if !self.granted.is_empty() {
+            self.clear_overdue();
         }
     }
 
@@ -165,25 +185,29 @@ impl Model {
                 return self.run(call);
             }
             self.late(waiting);
-        } else if let Some(at) = self
-            .waiting
-            .iter()
-            .position(|waiting| waiting.call == call && waiting.until <= self.now)
-        {
+        } else if let Some(at) = self.waiting.iter().position(|waiting| waiting.call == call) {
+            let now = self.now;
+            let waiting = &mut self.waiting[at];
+            if waiting.watch.take_if(|watch| *watch <= now).is_some() {
+                self.clear_overdue();
+                return self.look(call);
+            }
+            if waiting.watch.is_some() || now < waiting.until {
+                return;
+            }
             let waiting = self.waiting.remove(at);
             self.late(waiting);
-        } else if self.waiting.iter().any(|waiting| waiting.call == call) {
-            return;
         }
         self.told_later.retain(|&told| told != call);
-        self.settle();
+        self.recover();
+        self.hand_over();
     }
 
     /// A call leaves: its body ended, or its caller did.
     fn leave(&mut self, call: u64) {
         if let Some(at) = self.running.iter().position(|&running| running == call) {
             // Overdue grants are taken back before the release, and so are served before it.
-            self.settle();
+            self.recover();
             self.running.remove(at);
             return self.hand_over();
         }
@@ -192,7 +216,8 @@ impl Model {
         self.granted.retain(|waiting| waiting.call != call);
         self.counts.abandoned += (before - self.waiting.len() - self.granted.len()) as u64;
         self.told_later.retain(|&told| told != call);
-        self.settle();
+        self.recover();
+        self.hand_over();
     }
 
     fn resize(&mut self, max: usize) {
@@ -429,6 +454,7 @@ impl History {
                 call,
                 until,
                 is_deadline,
+                watch: None,
             }),
         );
         self.callers.push(caller);

@@ -246,20 +246,14 @@ async fn a_release_takes_back_a_forgotten_grant_and_a_late_drop_counts_nothing_m
     assert!(poll_once(forgotten.as_mut()).is_pending());
     drop(first);
     advance(ms(40)).await;
-    let (woken, waker) = Woken::new();
     let mut waiting = [Box::pin(partition.enter()), Box::pin(partition.enter())];
     for waiter in &mut waiting {
-        assert!(
-            waiter
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+        assert!(poll_once(waiter.as_mut()).is_pending());
     }
     advance(ms(10)).await;
     drop(second);
     assert_eq!(
-        woken.times(),
+        partition.snapshot().granted,
         2,
         "one has the released permit, the other the one taken back"
     );
@@ -374,4 +368,56 @@ async fn enter_by_waits_until_its_deadline_whatever_the_policy_says() {
         .await
         .unwrap_err();
     assert!(matches!(full, BulkheadError::Full(_)), "{full}");
+}
+
+/// A waiter is told of by the one behind it when nobody polls it any more.
+#[tokio::test(start_paused = true)]
+async fn nobody_starves_behind_a_future_that_nobody_polls() {
+    for (name, behind, release_at) in [
+        ("starving-granted", 1, 0),
+        ("starving-waiting", 40, 60),
+        ("starving-waiting-late", 49, 51),
+    ] {
+        let partition = queued(name, 1, 2, ms(50));
+        let held = partition.try_enter().unwrap();
+        let start = Instant::now();
+        let mut forgotten = Box::pin(partition.enter());
+        assert!(poll_once(forgotten.as_mut()).is_pending());
+        let mut held = Some(held);
+        if release_at == 0 {
+            drop(held.take());
+        }
+        advance(ms(behind)).await;
+        let alive = tokio::spawn(partition.enter());
+        if release_at > 0 {
+            tokio::time::sleep_until(start + ms(release_at)).await;
+            drop(held.take());
+        }
+        let permit = alive
+            .await
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(
+            start.elapsed() <= ms(60),
+            "{name}: after {:?}",
+            start.elapsed()
+        );
+        drop(permit);
+        drop(forgotten);
+        assert_eq!(partition.snapshot().rejected.wait_timeout, 1, "{name}");
+        assert_idle(partition);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patient_worker_waits_no_longer_than_the_forgotten_call_before_it_may() {
+    let partition = queued("starving-worker", 1, 2, ms(50));
+    let held = partition.try_enter().unwrap();
+    let start = Instant::now();
+    let mut forgotten = Box::pin(partition.enter());
+    assert!(poll_once(forgotten.as_mut()).is_pending());
+    drop(held);
+    let permit = partition.enter_by(start + ms(10_000)).await.unwrap();
+    assert_eq!(start.elapsed(), ms(50));
+    drop(permit);
 }

@@ -243,25 +243,50 @@ async fn a_5xx_is_a_failure_and_any_other_status_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_hint_follows_the_measured_time_of_a_call() {
-    let slow = common::plain("web-hint", 1);
-    let held = slow.try_enter().unwrap();
-    tokio::time::advance(Duration::from_secs(7)).await;
-    drop(held);
-    let _held = slow.try_enter().unwrap();
-    let error = slow.try_enter().unwrap_err();
-    assert_eq!(
-        error.retry_after(),
-        Some(Duration::from_secs(7)),
-        "one call at a time, of 7 s"
-    );
-    for _ in 0..100 {
-        let response: axum::http::Response<String> = error.to_response();
-        let seconds: u64 = response.headers()["retry-after"]
-            .to_str()
-            .unwrap()
-            .parse()
-            .unwrap();
-        assert!((7..=14).contains(&seconds), "{seconds}");
+async fn the_hint_follows_the_measured_time_of_a_call_and_is_always_spread() {
+    for (name, seconds, expected) in [
+        ("web-hint-7", 7, 7..=14),
+        ("web-hint-25", 25, 15..=30),
+        ("web-hint-40", 40, 15..=30),
+    ] {
+        let slow = common::plain(name, 1);
+        let held = slow.try_enter().unwrap();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        drop(held);
+        let _held = slow.try_enter().unwrap();
+        let error = slow.try_enter().unwrap_err();
+        assert_eq!(
+            error.retry_after(),
+            Some(Duration::from_secs(seconds.min(30))),
+            "one at a time"
+        );
+        let mut drawn = std::collections::BTreeSet::new();
+        for _ in 0..1_000 {
+            let response: axum::http::Response<String> = error.to_response();
+            let seconds: u64 = response.headers()["retry-after"]
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap();
+            assert!(expected.contains(&seconds), "{seconds}");
+            drawn.insert(seconds);
+        }
+        assert!(drawn.len() >= 8, "every second is as likely: {drawn:?}");
     }
+}
+
+#[test]
+fn a_closed_partition_says_so() {
+    let closed = common::plain("web-closed", 1);
+    closed.close();
+    let response: axum::http::Response<String> = closed.try_enter().unwrap_err().to_response();
+    assert_eq!(response.status(), 503);
+    assert!(
+        response
+            .body()
+            .contains(r#""detail":"closed at the moment""#),
+        "{}",
+        response.body()
+    );
+    assert!(["1", "2"].contains(&response.headers()["retry-after"].to_str().unwrap()));
 }

@@ -69,8 +69,8 @@ use proc_macro::TokenStream;
 ///
 /// Free functions and methods, generic ones, trait methods with a body, trait implementations, and
 /// functions that return a boxed future, as `#[async_trait]` and `#[async_recursion]` leave them
-/// behind. Of the latter the future is guarded, not the call that makes it. The signature stays as
-/// it is written.
+/// behind. Of the latter the future is guarded, not the call that makes it: what a hand-written one does
+/// before it makes its future, it does without a permit. The signature stays as it is written.
 ///
 /// - One attribute is one partition: all instantiations of a generic function, and all types that
 ///   use a default method, share it. Within a crate, so do functions with the same name and policy.
@@ -107,7 +107,8 @@ use proc_macro::TokenStream;
 /// body's affair, with or without the attribute.
 ///
 /// Arguments drop in the order of a plain async function. Only what has no name, a `_` or the rest
-/// of a destructured argument, drops after all that has.
+/// of a destructured argument, drops after all that has; and like an argument that the body never
+/// mentions, it drops when the permit is already back.
 ///
 /// # Examples
 ///

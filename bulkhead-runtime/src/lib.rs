@@ -73,6 +73,7 @@ extern crate self as bulkhead_runtime;
 mod admission;
 mod call;
 mod error;
+mod foreign;
 mod function;
 mod observer;
 mod outcome;

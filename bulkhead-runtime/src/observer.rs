@@ -5,6 +5,8 @@
 mod events;
 
 use crate::error::BulkheadError;
+#[cfg(feature = "tracing")]
+use crate::foreign::harmless;
 use crate::partition::Live;
 use crate::registry::Conflict;
 
@@ -19,7 +21,7 @@ pub(crate) use events::Sampling;
 #[inline]
 pub(crate) fn rejected(live: &Live, error: &BulkheadError) {
     #[cfg(feature = "tracing")]
-    events::harmless(|| events::rejected(&live.sampling, live.partition, error));
+    harmless(|| events::rejected(&live.sampling, live.partition, error));
 }
 
 /// Two declarations of one identity disagree.
@@ -29,5 +31,5 @@ pub(crate) fn rejected(live: &Live, error: &BulkheadError) {
 )]
 pub(crate) fn conflict(conflict: &Conflict) {
     #[cfg(feature = "tracing")]
-    events::harmless(|| events::conflict(conflict));
+    harmless(|| events::conflict(conflict));
 }

@@ -52,7 +52,7 @@ pub struct Outcomes {
     pub ignored: u64,
     /// The body was dropped when its `timeout` was over.
     pub timed_out: u64,
-    /// The body panicked.
+    /// The body panicked; or `classify` did, which looked at what it returned.
     pub panicked: u64,
     /// The caller left while the body ran.
     pub cancelled: u64,

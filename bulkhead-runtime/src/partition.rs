@@ -23,7 +23,8 @@ use crate::snapshot::Snapshot;
 ///
 /// The static is a handle of fixed values, so a constant may read its [policy](Self::policy). Permits
 /// and counts belong to its identity, which is its crate and its name: all handles of one identity
-/// share them.
+/// share them. Crates of one name are one crate here: the library and the binary of a package, and two
+/// versions of a crate in one program.
 ///
 /// # Examples
 /// ```
@@ -68,7 +69,6 @@ pub struct Declared {
 pub struct State(OnceRef<'static, Live>);
 
 /// What all handles of one identity share.
-#[derive(Debug)]
 pub(crate) struct Live {
     /// The first declaration, by file and line; its policy holds.
     pub(crate) partition: &'static Partition,
@@ -92,6 +92,12 @@ impl State {
     #[inline]
     pub(crate) fn live(&self) -> Option<&'static Live> {
         self.0.get()
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Live").field(&self.partition.name()).finish()
     }
 }
 
@@ -382,8 +388,10 @@ impl Declared {
         first.trim_start_matches("r#")
     }
 
-    /// File, line and column: the order in which the first declaration is found.
-    pub(crate) fn site(&self) -> (&'static str, u32, u32) {
-        (self.file, self.line, self.column)
+    /// The order in which the first declaration is found: file, line and column; and, for those that one
+    /// macro call makes in one place, the smaller policy.
+    pub(crate) fn order(&self) -> impl Ord + use<> {
+        let policy = (self.policy.max(), self.policy.queue(), self.policy.wait());
+        (self.file, self.line, self.column, policy)
     }
 }

@@ -61,7 +61,7 @@ pub fn partitions() -> impl Iterator<Item = &'static Partition> {
     let mut all: Vec<_> = declarations()
         .chain(REGISTRY.lock().registered.iter().copied())
         .collect();
-    all.sort_by_key(|partition| (identity(partition), partition.declared().site()));
+    all.sort_by_key(|partition| (identity(partition), partition.declared().order()));
     all.dedup_by_key(|partition| identity(partition));
     all.into_iter()
 }
@@ -175,7 +175,7 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
     let first = declarations()
         .chain(registry.registered.iter().copied())
         .filter(|candidate| identity(candidate) == identity(partition))
-        .min_by_key(|candidate| candidate.declared().site())
+        .min_by_key(|candidate| candidate.declared().order())
         .unwrap_or_else(|| Box::leak(Box::new(partition.copy())));
     let live: &'static Live = Box::leak(Box::new(Live::new(first)));
     registry.lives.push(live);
@@ -200,8 +200,8 @@ fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
         .filter(|other| identity(other) == identity(first) && other.policy() != first.policy())
         .map(Partition::declared)
         .collect();
-    others.sort_by_key(|declared| declared.site());
-    others.dedup_by_key(|declared| declared.site());
+    others.sort_by_key(|declared| declared.order());
+    others.dedup_by(|a, b| a.order() == b.order());
     others.into_iter().map(|other| Conflict {
         first: *first.declared(),
         other: *other,

@@ -16,8 +16,9 @@ use crate::partition::Live;
 ///   `headroom = max − in_flight − granted`, or 0
 ///
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
-/// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise, and
-/// one may lag behind the gauges by a call.
+/// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise; a sum may
+/// be off by the calls that end at that moment, and so may fall. Export `outcomes` and `rejected` as
+/// counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {

@@ -19,9 +19,9 @@ pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering};
 /// A lock that does not know poisoning.
 ///
 /// Nothing of the user's runs while one of our locks is held: wakers are cloned, called and dropped
-/// outside. So a panic cannot leave the guarded state half-changed, and a poisoned lock would only
+/// outside, and nothing that has a lock in it is shown by `Debug`. So a panic cannot leave the guarded state half-changed, and a poisoned lock would only
 /// turn one panic into many.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Mutex<T>(these::Mutex<T>);
 
 impl<T> Mutex<T> {
@@ -38,7 +38,6 @@ impl<T> Mutex<T> {
 }
 
 /// The same for a static, which loom cannot stand in for: it builds its own at run time.
-#[derive(Debug)]
 pub(crate) struct StaticMutex<T>(std::sync::Mutex<T>);
 
 impl<T> StaticMutex<T> {
@@ -55,7 +54,7 @@ impl<T> StaticMutex<T> {
 
 /// Keeps what it holds on a cache line of its own, so that rejections counted by some cores do not
 /// slow down the admissions of others.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[repr(align(64))]
 pub(crate) struct OwnLine<T>(pub(crate) T);
 

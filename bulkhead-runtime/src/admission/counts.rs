@@ -33,7 +33,7 @@ pub(crate) struct Tally {
 }
 
 /// Rejections of a full gate, and endings; a success is counted by the gate's word.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Counts {
     full: AtomicU64,
     failure: AtomicU64,
@@ -83,7 +83,7 @@ impl Counts {
 ///
 /// The newest sample weighs 1/8, as in the estimate of a round trip in RFC 6298. Two samples at once
 /// may lose one: it is an estimate, and no call shall contend for it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Mean(AtomicU64);
 
 impl Mean {

@@ -124,8 +124,9 @@ impl<'g> Entry<'g> {
             }
         };
         match gate.join(cx.waker(), since, until, bound) {
-            Settled::Queued(slot) => {
-                *self = Self::Queued(Waiter::new(gate, slot, bound, since, until));
+            Settled::Queued { slot, behind } => {
+                let waiter = Waiter::new(gate, slot, bound, since, until).behind(behind);
+                *self = Self::Queued(waiter);
                 let Self::Queued(waiter) = self else {
                     unreachable!("queued in the line above")
                 };

@@ -66,7 +66,7 @@ impl Note {
 
     #[inline]
     fn timed(since: Stamp) -> Self {
-        Self(since.0 << 3).with(Outcome::Cancelled)
+        Self(since.0.min(u64::MAX >> 3) << 3).with(Outcome::Cancelled)
     }
 
     #[inline]

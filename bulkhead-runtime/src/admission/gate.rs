@@ -21,7 +21,7 @@ mod waiting;
 
 pub(super) use arriving::Settled;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::fmt;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -29,12 +29,12 @@ use super::counts::{Counts, Load, Mean};
 use super::flight::Flight;
 use super::waitlist::{Bound, Waitlist};
 use super::word::Word;
+use crate::foreign::harmless;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, OwnLine};
 use crate::time::Instant;
 
-#[derive(Debug)]
 pub(crate) struct Gate {
     entrance: OwnLine<Entrance>,
     ledger: OwnLine<Mutex<Ledger>>,
@@ -42,7 +42,6 @@ pub(crate) struct Gate {
 }
 
 /// What every call reads.
-#[derive(Debug)]
 struct Entrance {
     word: AtomicU64,
     /// Written under the lock, before the word is changed.
@@ -55,7 +54,6 @@ struct Entrance {
 }
 
 /// What only the lock protects, counts of what happens under it included.
-#[derive(Debug)]
 struct Ledger {
     waitlist: Waitlist,
     /// Successes carried over from the word.
@@ -71,9 +69,14 @@ pub(super) enum Turn<'g> {
     Waiting,
     /// The permit is the caller's since the instant.
     Admitted(Flight<'g>, Instant),
-    /// Its time is up, or its grant was taken back; it is counted.
+    /// It has left the queue for this reason.
+    Over(Over),
+}
+
+/// Why a waiter got no permit. It is counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Over {
     Late(Load),
-    /// The gate was closed; it is counted.
     Closed(Load),
 }
 
@@ -308,6 +311,13 @@ impl Gate {
     }
 }
 
+/// Names itself only: what is inside would be written under the lock, into foreign code.
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gate")
+    }
+}
+
 impl Ledger {
     fn count(&mut self, leaving: Leaving) {
         let count = match leaving {
@@ -319,10 +329,12 @@ impl Ledger {
     }
 }
 
-/// Wakes, outside every lock. A waker is foreign code that may panic, and those behind it must not be
-/// stranded by that: its panic ends here (the panic hook has told of it).
+/// Wakes, outside every lock. A waker is foreign code, and those behind it must not be stranded by
+/// what it does.
 fn wake(waker: Option<Waker>) {
-    drop(catch_unwind(AssertUnwindSafe(|| waker.map(Waker::wake))));
+    if let Some(waker) = waker {
+        harmless(|| waker.wake());
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::gate::{Gate, Leaving, Settled, Turn};
+use super::gate::{Gate, Leaving, Over, Settled, Turn};
 use super::rejection::Rejection;
 use super::waitlist::{Bound, SlotIndex};
 use crate::outcome::Outcome;
@@ -88,7 +88,7 @@ impl Woken {
 /// Joins the queue of a gate that is full.
 fn join(gate: &Gate, waker: &Waker, until: Instant) -> SlotIndex {
     match gate.join(waker, time::now(), until, Bound::Wait) {
-        Settled::Queued(slot) => slot,
+        Settled::Queued { slot, .. } => slot,
         _ => panic!("the gate is full, and the queue has a place"),
     }
 }
@@ -115,7 +115,7 @@ fn assert_claims(gate: &Gate, slot: SlotIndex) {
     match gate.look(slot, Bound::Wait, in_time(), Waker::noop()) {
         Turn::Admitted(flight, _) => drop(flight),
         Turn::Waiting => panic!("it waits for ever: nothing is in flight and nobody will wake it"),
-        Turn::Late(_) | Turn::Closed(_) => panic!("its time is not up"),
+        Turn::Over(_) => panic!("its time is not up"),
     }
 }
 
@@ -199,7 +199,7 @@ fn a_grant_is_claimed_or_taken_back_but_not_both() {
         });
         let turn = gate.look(slot, Bound::Wait, long_over(), Waker::noop());
         assert!(
-            matches!(turn, Turn::Late(_)),
+            matches!(turn, Turn::Over(Over::Late(_))),
             "its time is up, whoever comes first"
         );
         let admitted = newcomer.join().unwrap();
@@ -247,12 +247,12 @@ fn closing_leaves_nobody_in_the_queue() {
             move || gate.close()
         });
         match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
-            Settled::Queued(slot) => {
+            Settled::Queued { slot, .. } => {
                 closer.join().unwrap();
                 assert!(woken.is_woken());
                 assert!(matches!(
                     gate.look(slot, Bound::Wait, in_time(), &waker),
-                    Turn::Closed(_)
+                    Turn::Over(Over::Closed(_))
                 ));
             }
             Settled::AtOnce(Err(Rejection::Closed(_))) => closer.join().unwrap(),
@@ -310,7 +310,7 @@ fn a_woken_waiter_that_is_dropped_wakes_the_next() {
                 true
             }
             Turn::Waiting => false,
-            Turn::Late(_) | Turn::Closed(_) => panic!("its time is not up"),
+            Turn::Over(_) => panic!("its time is not up"),
         };
         releaser.join().unwrap();
         if !claimed {
@@ -336,7 +336,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
         });
         let had_been_released = released.load(Ordering::Relaxed);
         let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
-            Settled::Queued(slot) => Some(slot),
+            Settled::Queued { slot, .. } => Some(slot),
             Settled::AtOnce(Err(Rejection::Full(load))) => {
                 assert!(!had_been_released, "the place of the waiter was free");
                 assert_eq!(
@@ -371,7 +371,7 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
                 drop(flight);
                 releaser.join().unwrap();
             }
-            Settled::Queued(slot) => {
+            Settled::Queued { slot, .. } => {
                 releaser.join().unwrap();
                 assert!(woken.is_woken(), "a waiter that the release did not see");
                 assert_claims(&gate, slot);
@@ -484,7 +484,7 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
             thread::spawn(move || {
                 let (woken, waker) = Woken::waker();
                 match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
-                    Settled::Queued(slot) => Some((slot, woken)),
+                    Settled::Queued { slot, .. } => Some((slot, woken)),
                     Settled::AtOnce(Ok(flight)) => {
                         drop(flight);
                         None

@@ -3,9 +3,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::counts::Load;
 use super::entry::{Passage, Waited};
-use super::gate::{Gate, Leaving, Turn};
+use super::gate::{Gate, Leaving, Over, Turn};
 use super::rejection::Rejection;
 use super::waitlist::{Bound, SlotIndex};
 use crate::time::{self, Instant, Timer};
@@ -19,6 +18,9 @@ pub(crate) struct Waiter<'g> {
     bound: Bound,
     since: Instant,
     until: Instant,
+    /// When the one before it is out of time, if that is sooner: if nobody polls that one any more,
+    /// this is the one that notices.
+    watch: Option<Instant>,
 }
 
 impl<'g> Waiter<'g> {
@@ -35,7 +37,13 @@ impl<'g> Waiter<'g> {
             bound,
             since,
             until,
+            watch: None,
         }
+    }
+
+    pub(super) fn behind(mut self, before: Option<Instant>) -> Self {
+        self.watch = before.filter(|before| *before < self.until);
+        self
     }
 
     pub(super) fn poll(
@@ -55,10 +63,9 @@ impl<'g> Waiter<'g> {
                 });
                 Poll::Ready(Ok(Passage { flight, waited }))
             }
-            Turn::Late(load) => Poll::Ready(Err(self.late(load))),
-            Turn::Closed(load) => {
+            Turn::Over(over) => {
                 self.slot = None;
-                Poll::Ready(Err(Rejection::Closed(load)))
+                Poll::Ready(Err(self.rejection(over)))
             }
             Turn::Waiting => self.poll_time(timer, cx),
         }
@@ -67,24 +74,33 @@ impl<'g> Waiter<'g> {
     /// Ready, with a rejection, when the time is up.
     pub(super) fn poll_time(
         &mut self,
-        timer: Pin<&mut Timer>,
+        mut timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Rejection>> {
+        if let Some(watch) = self.watch {
+            ready!(timer.as_mut().poll_until(watch, cx));
+            self.watch = None;
+            self.gate.clear_overdue();
+            return self.poll(timer, cx);
+        }
         ready!(timer.poll_until(self.until, cx));
+        // Taken before anything foreign can unwind: the place is given up once.
         let slot = self
             .slot
+            .take()
             .expect("an entry drops its waiter when it is done");
-        let load = self.gate.leave_queue(slot, Leaving::Late(self.bound));
-        Poll::Ready(Err(self.late(load)))
+        let over = self.gate.leave_queue(slot, Leaving::Late(self.bound));
+        Poll::Ready(Err(self.rejection(over)))
     }
 
-    fn late(&mut self, load: Load) -> Rejection {
-        self.slot = None;
-        let waited = time::now().saturating_duration_since(self.since);
-        Rejection::Late {
-            bound: self.bound,
-            waited,
-            load,
+    fn rejection(&self, over: Over) -> Rejection {
+        match over {
+            Over::Closed(load) => Rejection::Closed(load),
+            Over::Late(load) => Rejection::Late {
+                bound: self.bound,
+                waited: time::now().saturating_duration_since(self.since),
+                load,
+            },
         }
     }
 }

@@ -10,6 +10,7 @@
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
+//! | waiting | waiting | revoked | [`Waitlist::expire_head`] |
 //! | waiting | waiting | turned away | [`Waitlist::turn_head_away`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
@@ -36,13 +37,13 @@ pub(super) enum State {
     Vacant,
     Waiting,
     Granted,
-    /// The grant was taken back and is counted; nothing is left for the waiter to give back.
+    /// The grant, or the place in the queue, was taken back when its time was up, and that is counted;
+    /// nothing is left for the waiter to give back.
     Revoked,
     /// The gate was closed; that is counted, too.
     TurnedAway,
 }
 
-#[derive(Debug)]
 struct Slot {
     /// Kept while waiting only; a grant takes it out to wake it.
     waker: Option<Waker>,
@@ -53,7 +54,7 @@ struct Slot {
     state: State,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct List {
     head: SlotIndex,
     tail: SlotIndex,
@@ -66,11 +67,12 @@ const EMPTY: List = List {
     len: 0,
 };
 
-#[derive(Debug)]
 pub(super) struct Waitlist {
     slots: Vec<Slot>,
     waiting: List,
     granted: List,
+    /// No grant is overdue before this instant; with it, who looks need not walk the list.
+    due: Option<Instant>,
     /// Vacant slots, chained by `after`.
     vacant: SlotIndex,
 }
@@ -81,6 +83,7 @@ impl Waitlist {
             slots: Vec::new(),
             waiting: EMPTY,
             granted: EMPTY,
+            due: None,
             vacant: NONE,
         }
     }
@@ -95,6 +98,13 @@ impl Waitlist {
 
     pub(super) fn state(&self, index: SlotIndex) -> State {
         self.slots[index as usize].state
+    }
+
+    /// Until when the one has time that a newcomer would stand behind.
+    pub(super) fn until_of_last(&self) -> Option<Instant> {
+        let waits = self.slots.get(self.waiting.tail as usize);
+        let last = waits.or_else(|| self.slots.get(self.granted.tail as usize))?;
+        Some(last.until)
     }
 
     /// Joins at the tail.
@@ -141,6 +151,8 @@ impl Waitlist {
     pub(super) fn grant_head(&mut self) -> Option<Waker> {
         let (index, waker) = self.take_head(State::Granted)?;
         append(&mut self.slots, &mut self.granted, index);
+        let until = self.slots[index as usize].until;
+        self.due = Some(self.due.map_or(until, |due| due.min(until)));
         waker
     }
 
@@ -160,17 +172,32 @@ impl Waitlist {
 
     /// Takes back one grant whose waiter's time is up at `now`.
     pub(super) fn revoke_overdue(&mut self, now: Instant) -> Option<Bound> {
+        self.due.take_if(|due| *due <= now)?;
         let mut index = self.granted.head;
         while let Some(slot) = self.slots.get_mut(index as usize) {
             if slot.until <= now {
                 let bound = slot.bound;
                 slot.state = State::Revoked;
                 unlink(&mut self.slots, &mut self.granted, index);
+                // There may be more of them.
+                self.due = Some(now);
                 return Some(bound);
             }
+            self.due = Some(self.due.map_or(slot.until, |due| due.min(slot.until)));
             index = slot.after;
         }
         None
+    }
+
+    /// Takes its place from the head of the queue if its time is up at `now`. It is not woken: if
+    /// anybody still polls it, its own timer does that.
+    pub(super) fn expire_head(&mut self, now: Instant) -> Option<Bound> {
+        let index = self.waiting.head;
+        let slot = self.slots.get_mut(index as usize)?;
+        let bound = (slot.until <= now).then_some(slot.bound)?;
+        slot.state = State::Revoked;
+        unlink(&mut self.slots, &mut self.waiting, index);
+        Some(bound)
     }
 
     /// Empties a slot and tells what it was, with its waker, to be dropped outside the lock.
@@ -181,7 +208,8 @@ impl Waitlist {
         match was {
             State::Waiting => unlink(&mut self.slots, &mut self.waiting, index),
             State::Granted => unlink(&mut self.slots, &mut self.granted, index),
-            State::Revoked | State::TurnedAway | State::Vacant => {}
+            State::Revoked | State::TurnedAway => {}
+            State::Vacant => return (was, waker),
         }
         self.slots[index as usize].after = self.vacant;
         self.vacant = index;
@@ -252,7 +280,7 @@ mod tests {
     proptest! {
         /// Against two plain queues of indices.
         #[test]
-        fn behaves_like_two_plain_queues(steps in prop::collection::vec((0..4_u8, any::<prop::sample::Index>()), 0..200)) {
+        fn behaves_like_two_plain_queues(steps in prop::collection::vec((0..5_u8, any::<prop::sample::Index>()), 0..200)) {
             let start = crate::time::now();
             let mut list = Waitlist::new();
             let (mut waiting, mut granted, mut revoked) = (VecDeque::new(), Vec::new(), Vec::new());
@@ -269,6 +297,12 @@ mod tests {
                         let overdue = granted.iter().position(|&(_, until)| until <= now);
                         prop_assert_eq!(list.revoke_overdue(now).is_some(), overdue.is_some());
                         revoked.extend(overdue.map(|at| granted.remove(at)));
+                    }
+                    3 => {
+                        let now = start + Duration::from_millis(3);
+                        let is_over = waiting.front().is_some_and(|&(_, until)| until <= now);
+                        prop_assert_eq!(list.expire_head(now).is_some(), is_over);
+                        revoked.extend(if is_over { waiting.pop_front() } else { None });
                     }
                     _ => {
                         let all: Vec<_> = waiting.iter().chain(&granted).chain(&revoked).map(|&(slot, _)| slot).collect();

@@ -6,6 +6,7 @@ use std::pin::pin;
 
 use tokio::task::{JoinError, spawn_blocking};
 
+use crate::admission::Flight;
 use crate::error::BulkheadError;
 use crate::outcome::Outcome;
 use crate::partition::Partition;
@@ -14,17 +15,12 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     partition: &Partition,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BulkheadError> {
-    let mut flight = {
+    let flight = {
         let mut enter = pin!(partition.enter());
         poll_fn(|cx| enter.as_mut().poll_flight(cx)).await?
     };
-    // Until the work starts it can still be dropped unrun, when the runtime shuts down: cancelled.
-    let working = spawn_blocking(move || {
-        flight.means(Outcome::Panicked);
-        let worth = work();
-        flight.means(Outcome::Success);
-        worth
-    });
+    let working = Working { work, flight };
+    let working = spawn_blocking(move || working.run());
     match working.await.map_err(JoinError::try_into_panic) {
         Ok(worth) => Ok(worth),
         Err(Ok(panic)) => resume_unwind(panic),
@@ -32,5 +28,22 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
             "the runtime shut down before the work of `{}` began",
             partition.name()
         ),
+    }
+}
+
+/// Work and its permit. Until it runs it can be dropped unrun, when the runtime shuts down: then it is
+/// cancelled, and the work is gone before its permit is free.
+struct Working<W> {
+    work: W,
+    flight: Flight<'static>,
+}
+
+impl<T, W: FnOnce() -> T> Working<W> {
+    fn run(self) -> T {
+        let Self { work, mut flight } = self;
+        flight.means(Outcome::Panicked);
+        let worth = work();
+        flight.means(Outcome::Success);
+        worth
     }
 }

@@ -161,13 +161,18 @@ impl<F: Future> Run<F> {
         ready!(this.timer.poll_until(time::after(began, timeout), cx));
         let ran = time::now().saturating_duration_since(began);
         let waited = running.waited.map_or(Duration::ZERO, Waited::time);
-        let error = BulkheadError::call_timeout(terms.origin, waited, ran, timeout);
-        if let Some(flight) = &mut running.flight {
-            flight.means(Outcome::TimedOut);
-        }
-        this.body.set(None);
+        // A local, so that the permit is back even if the body's destructor panics.
+        let mut flight = running.flight.take().expect("put back in the lines above");
+        flight.means(Outcome::TimedOut);
         *this.stage = Stage::Over;
-        Poll::Ready(Err(error))
+        this.body.set(None);
+        drop(flight);
+        Poll::Ready(Err(BulkheadError::call_timeout(
+            terms.origin,
+            waited,
+            ran,
+            timeout,
+        )))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Events for `tracing`, sampled so that an overload is not a storm of log lines.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::error::BulkheadError;
@@ -13,7 +12,7 @@ use crate::time::{self, Instant};
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the events of one partition remember.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Sampling(Mutex<Window>);
 
 #[derive(Debug, Default)]
@@ -36,12 +35,6 @@ impl Sampling {
         window.last = Some(now);
         Some(std::mem::take(&mut window.suppressed))
     }
-}
-
-/// A subscriber is foreign code. Its panic ends here: the caller still gets the rejection that it
-/// was about to get.
-pub(super) fn harmless(tell: impl FnOnce()) {
-    drop(catch_unwind(AssertUnwindSafe(tell)));
 }
 
 pub(super) fn rejected(sampling: &Sampling, partition: &Partition, error: &BulkheadError) {

@@ -8,11 +8,16 @@ use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::waitlist::{Bound, SlotIndex};
 use crate::admission::word::{Decision, Word};
+use crate::foreign::drop_harmlessly;
 use crate::time::{self, Instant};
 
 /// What became of a newcomer that would wait.
 pub(in crate::admission) enum Settled<'g> {
-    Queued(SlotIndex),
+    Queued {
+        slot: SlotIndex,
+        /// Until when the one before it has time.
+        behind: Option<Instant>,
+    },
     AtOnce(Result<Flight<'g>, Rejection>),
 }
 
@@ -79,7 +84,7 @@ impl Gate {
         bound: Bound,
     ) -> Settled<'_> {
         let mut waker = Some(waker.clone());
-        self.decide_in_turn(Some(now), |ledger, word| {
+        let settled = self.decide_in_turn(Some(now), |ledger, word| {
             match self.look_for_room(ledger, word) {
                 Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
                 Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
@@ -89,13 +94,17 @@ impl Gate {
                     if waiting >= queue {
                         return Some(Settled::AtOnce(Err(self.reject_as_full(word, waiting))));
                     }
-                    self.exchange(word, word.with_waiting(waiting + 1, queue))
-                        .ok()?;
+                    let joined = word.with_waiting(waiting + 1, queue);
+                    self.exchange(word, joined).ok()?;
                     let waker = waker.take().expect("it joins once");
-                    Some(Settled::Queued(ledger.waitlist.join(waker, until, bound)))
+                    let behind = ledger.waitlist.until_of_last();
+                    let slot = ledger.waitlist.join(waker, until, bound);
+                    Some(Settled::Queued { slot, behind })
                 }
             }
-        })
+        });
+        drop_harmlessly(waker);
+        settled
     }
 
     /// Decides under the lock, after everything that others are entitled to was handed over: what is

@@ -2,10 +2,11 @@
 
 use std::task::Waker;
 
-use super::{Gate, Leaving, Ledger, Turn};
+use super::{Gate, Leaving, Ledger, Over, Turn};
 use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::waitlist::{Bound, SlotIndex, State};
+use crate::foreign::drop_harmlessly;
 use crate::time::{self, Instant, Stamp};
 
 impl Gate {
@@ -38,14 +39,10 @@ impl Gate {
             State::Granted if now < until => {
                 return Turn::Admitted(self.claim(&mut ledger, slot, now), now);
             }
-            State::Granted | State::Revoked | State::Vacant => {}
-            State::TurnedAway => {
-                drop(ledger);
-                return Turn::Closed(self.leave_queue(slot, Leaving::Late(bound)));
-            }
+            State::Granted | State::Revoked | State::TurnedAway | State::Vacant => {}
         }
         drop(ledger);
-        Turn::Late(self.leave_queue(slot, Leaving::Late(bound)))
+        Turn::Over(self.leave_queue(slot, Leaving::Late(bound)))
     }
 
     /// The task has moved, or its waker is new: it is cloned, and the old one dropped, outside the
@@ -54,14 +51,15 @@ impl Gate {
     fn look_again(&self, slot: SlotIndex, bound: Bound, until: Instant, waker: &Waker) -> Turn<'_> {
         let fresh = waker.clone();
         let mut ledger = self.ledger.lock();
-        if ledger.waitlist.state(slot) != State::Waiting {
+        if ledger.waitlist.state(slot) == State::Waiting {
+            let stale = ledger.waitlist.replace_waker(slot, fresh);
             drop(ledger);
-            return self.look(slot, bound, until, waker);
+            drop_harmlessly(stale);
+            return Turn::Waiting;
         }
-        let stale = ledger.waitlist.replace_waker(slot, fresh);
         drop(ledger);
-        drop(stale);
-        Turn::Waiting
+        drop_harmlessly(fresh);
+        self.look(slot, bound, until, waker)
     }
 
     fn claim(&self, ledger: &mut Ledger, slot: SlotIndex, now: Instant) -> Flight<'_> {
@@ -72,7 +70,7 @@ impl Gate {
 
     /// A waiter leaves without a permit. What it was granted goes to the next, and what the ledger
     /// already counted for it is not counted again.
-    pub(in crate::admission) fn leave_queue(&self, slot: SlotIndex, leaving: Leaving) -> Load {
+    pub(in crate::admission) fn leave_queue(&self, slot: SlotIndex, leaving: Leaving) -> Over {
         let mut ledger = self.ledger.lock();
         // As it was when the time ran out: a grant that came too late is still one in flight.
         let word = self.word();
@@ -90,38 +88,48 @@ impl Gate {
         }
         let load = self.load_at(word, ledger.waitlist.waiting());
         drop(ledger);
-        drop(waker);
+        drop_harmlessly(waker);
         self.recover();
         self.hand_over();
-        load
-    }
-
-    /// Takes back what was granted to waiters whose time is up, and hands it on.
-    #[inline]
-    pub(super) fn recover(&self) {
-        if self.unclaimed() > 0 {
-            self.recover_overdue();
+        match was {
+            State::TurnedAway => Over::Closed(load),
+            _ => Over::Late(load),
         }
     }
 
-    /// Whoever gets what was taken back may be late as well: again, until nobody is.
+    /// Takes back what was granted to waiters whose time is up, and hands it on. Costs a look at one
+    /// number where nothing is granted and unclaimed.
+    #[inline]
+    pub(super) fn recover(&self) {
+        if self.unclaimed() > 0 {
+            self.clear_overdue();
+        }
+    }
+
+    /// Takes back every grant, and every place at the head of the queue, whose time is up.
     #[cold]
-    fn recover_overdue(&self) {
+    pub(in crate::admission) fn clear_overdue(&self) {
         let now = time::now();
-        while self.revoke_overdue(&mut self.ledger.lock(), now) {
+        let revoked = self.revoke_overdue(&mut self.ledger.lock(), now);
+        if revoked {
             self.hand_over();
         }
     }
 
-    /// Takes back every grant whose time is up; tells whether there was one.
+    /// The same under the lock; tells whether a permit came back.
     pub(super) fn revoke_overdue(&self, ledger: &mut Ledger, now: Instant) -> bool {
-        let mut revoked = false;
+        let (granted, waiting) = (ledger.waitlist.granted(), ledger.waitlist.waiting());
+        while let Some(bound) = ledger.waitlist.expire_head(now) {
+            ledger.count(Leaving::Late(bound));
+        }
         while let Some(bound) = ledger.waitlist.revoke_overdue(now) {
             ledger.count(Leaving::Late(bound));
             self.give_back(ledger);
-            revoked = true;
         }
-        revoked
+        if ledger.waitlist.waiting() < waiting {
+            self.update_flags(ledger);
+        }
+        ledger.waitlist.granted() < granted
     }
 
     pub(super) fn update_flags(&self, ledger: &Ledger) {

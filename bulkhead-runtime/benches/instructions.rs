@@ -40,13 +40,13 @@ const SITUATIONS: [Situation; 3] = [
     },
     Situation {
         name: "admitted, with `timeout`",
-        limit: 255,
+        limit: 270,
         ours: |calls| _ = run_ready(calls, guarded_with_timeout),
         theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
     },
     Situation {
         name: "rejected",
-        limit: 150,
+        limit: 160,
         ours: rejected,
         theirs: |calls| _ = run_ready(calls, semaphore_and_full),
     },

@@ -167,6 +167,7 @@ impl Partition {
     /// assert_eq!(THUMBNAILS.snapshot().outcomes.failure, 1);
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn enter(&self) -> Enter<'_> {
         Enter::new(self, None)
     }
@@ -201,6 +202,7 @@ impl Partition {
     /// # drop(permit);
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn enter_by(&self, deadline: Instant) -> Enter<'_> {
         Enter::new(self, Some(deadline))
     }
@@ -209,6 +211,7 @@ impl Partition {
     ///
     /// # Errors
     /// [`Full`](BulkheadError::Full) and [`Closed`](BulkheadError::Closed).
+    #[inline]
     pub fn try_enter(&self) -> Result<Permit<'_>, BulkheadError> {
         Permit::try_take(self)
     }
@@ -245,6 +248,7 @@ impl Partition {
     /// # assert_eq!(SEARCH.snapshot().outcomes.success, 1);
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn call<F: Future>(&self, future: F) -> Call<'_, F> {
         Call::new(self, future)
     }

@@ -30,7 +30,7 @@ pub(crate) fn rows() -> Vec<Row> {
             goal: Goal::AtMost(1.0),
         },
         Row {
-            situation: "cold build of `bulkhead-runtime`, without what both need".into(),
+            situation: "cold build of `bulkhead-runtime` and all it needs".into(),
             beside: "`tracing` with its macro",
             ratio: Ratio::of(3, || {
                 let [ours, theirs] = [(&guarded, guarded_cold), (&instrumented, instrumented_cold)]

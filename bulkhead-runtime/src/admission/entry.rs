@@ -80,7 +80,7 @@ impl<'g> Entry<'g> {
         self.poll_queue(gate, patience, timer, cx)
     }
 
-    #[cold]
+    #[inline(never)]
     fn poll_queue(
         &mut self,
         gate: &'g Gate,

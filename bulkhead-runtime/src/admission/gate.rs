@@ -157,7 +157,7 @@ impl Gate {
     }
 
     /// Gives a permit straight to the head of the queue, without a moment in which it is free.
-    #[cold]
+    #[inline(never)]
     fn pass_on(&self, success: bool) {
         let mut ledger = self.ledger.lock();
         let Some((waker, word)) = self.grant(&mut ledger, Room::PassedOn { success }) else {

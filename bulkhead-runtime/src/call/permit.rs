@@ -32,6 +32,7 @@ pub struct Permit<'p> {
 }
 
 impl Permit<'_> {
+    #[inline]
     pub(crate) fn try_take(partition: &Partition) -> Result<Self, BulkheadError> {
         let live = partition.live();
         match live.gate.try_enter() {
@@ -40,6 +41,7 @@ impl Permit<'_> {
         }
     }
 
+    #[inline]
     fn new(flight: Flight<'static>) -> Self {
         let panicking = thread::panicking();
         Self {
@@ -57,6 +59,7 @@ impl Permit<'_> {
 }
 
 impl Drop for Permit<'_> {
+    #[inline]
     fn drop(&mut self) {
         let panicked = thread::panicking() && !self.panicking;
         self.flight.means(if panicked {
@@ -90,6 +93,7 @@ pin_project! {
 }
 
 impl Enter<'_> {
+    #[inline]
     pub(crate) fn new(partition: &Partition, deadline: Option<Instant>) -> Self {
         Self {
             timer: Timer::default(),
@@ -101,6 +105,7 @@ impl Enter<'_> {
     }
 
     /// The same for work that says by itself how it ends.
+    #[inline]
     pub(super) fn poll_flight(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -119,6 +124,7 @@ impl Enter<'_> {
 impl<'p> Future for Enter<'p> {
     type Output = Result<Permit<'p>, BulkheadError>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll_flight(cx).map_ok(Permit::new)
     }

@@ -134,16 +134,12 @@ impl Model {
         }
     }
 
-    /// Takes back what is overdue, a grant or the place at the head, and hands on what came back.
+    /// Takes back what is overdue, grants and places in the queue, and hands on what came back.
     fn clear_overdue(&mut self) {
         let now = self.now;
-        let mut overdue: Vec<_> = self
-            .granted
-            .extract_if(.., |waiting| waiting.until <= now)
-            .collect();
-        while self.waiting.first().is_some_and(|head| head.until <= now) {
-            overdue.push(self.waiting.remove(0));
-        }
+        let granted = self.granted.extract_if(.., |waiting| waiting.until <= now);
+        let waiting = self.waiting.extract_if(.., |waiting| waiting.until <= now);
+        let overdue: Vec<_> = granted.chain(waiting).collect();
         for waiting in overdue {
             self.late(waiting);
             self.told_later.push(waiting.call);

@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
-//! | waiting | waiting | revoked | [`Waitlist::expire_head`] |
+//! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
 //! | waiting | waiting | turned away | [`Waitlist::turn_head_away`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
@@ -54,25 +54,32 @@ struct Slot {
     state: State,
 }
 
+impl List {
+    fn is_due(&mut self, until: Instant) {
+        self.due = Some(self.due.map_or(until, |due| due.min(until)));
+    }
+}
+
 #[derive(Clone, Copy)]
 struct List {
     head: SlotIndex,
     tail: SlotIndex,
     len: u32,
+    /// Nobody in it is out of time before this instant: who looks earlier need not walk the list.
+    due: Option<Instant>,
 }
 
 const EMPTY: List = List {
     head: NONE,
     tail: NONE,
     len: 0,
+    due: None,
 };
 
 pub(super) struct Waitlist {
     slots: Vec<Slot>,
     waiting: List,
     granted: List,
-    /// No grant is overdue before this instant; with it, who looks need not walk the list.
-    due: Option<Instant>,
     /// Vacant slots, chained by `after`.
     vacant: SlotIndex,
 }
@@ -83,7 +90,6 @@ impl Waitlist {
             slots: Vec::new(),
             waiting: EMPTY,
             granted: EMPTY,
-            due: None,
             vacant: NONE,
         }
     }
@@ -151,8 +157,6 @@ impl Waitlist {
     pub(super) fn grant_head(&mut self) -> Option<Waker> {
         let (index, waker) = self.take_head(State::Granted)?;
         append(&mut self.slots, &mut self.granted, index);
-        let until = self.slots[index as usize].until;
-        self.due = Some(self.due.map_or(until, |due| due.min(until)));
         waker
     }
 
@@ -172,32 +176,13 @@ impl Waitlist {
 
     /// Takes back one grant whose waiter's time is up at `now`.
     pub(super) fn revoke_overdue(&mut self, now: Instant) -> Option<Bound> {
-        self.due.take_if(|due| *due <= now)?;
-        let mut index = self.granted.head;
-        while let Some(slot) = self.slots.get_mut(index as usize) {
-            if slot.until <= now {
-                let bound = slot.bound;
-                slot.state = State::Revoked;
-                unlink(&mut self.slots, &mut self.granted, index);
-                // There may be more of them.
-                self.due = Some(now);
-                return Some(bound);
-            }
-            self.due = Some(self.due.map_or(slot.until, |due| due.min(slot.until)));
-            index = slot.after;
-        }
-        None
+        take_overdue(&mut self.slots, &mut self.granted, now)
     }
 
-    /// Takes its place from the head of the queue if its time is up at `now`. It is not woken: if
+    /// Takes one place in the queue whose waiter's time is up at `now`. The waiter is not woken: if
     /// anybody still polls it, its own timer does that.
-    pub(super) fn expire_head(&mut self, now: Instant) -> Option<Bound> {
-        let index = self.waiting.head;
-        let slot = self.slots.get_mut(index as usize)?;
-        let bound = (slot.until <= now).then_some(slot.bound)?;
-        slot.state = State::Revoked;
-        unlink(&mut self.slots, &mut self.waiting, index);
-        Some(bound)
+    pub(super) fn expire_overdue(&mut self, now: Instant) -> Option<Bound> {
+        take_overdue(&mut self.slots, &mut self.waiting, now)
     }
 
     /// Empties a slot and tells what it was, with its waker, to be dropped outside the lock.
@@ -226,6 +211,26 @@ fn append(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
     }
     list.tail = index;
     list.len += 1;
+    list.is_due(slots[index as usize].until);
+}
+
+/// Takes the first out of the list whose time is up at `now`.
+fn take_overdue(slots: &mut [Slot], list: &mut List, now: Instant) -> Option<Bound> {
+    list.due.take_if(|due| *due <= now)?;
+    let mut index = list.head;
+    while let Some(slot) = slots.get_mut(index as usize) {
+        if slot.until <= now {
+            let bound = slot.bound;
+            slot.state = State::Revoked;
+            unlink(slots, list, index);
+            // There may be more of them.
+            list.due = Some(now);
+            return Some(bound);
+        }
+        list.is_due(slot.until);
+        index = slot.after;
+    }
+    None
 }
 
 fn unlink(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
@@ -300,9 +305,9 @@ mod tests {
                     }
                     3 => {
                         let now = start + Duration::from_millis(3);
-                        let is_over = waiting.front().is_some_and(|&(_, until)| until <= now);
-                        prop_assert_eq!(list.expire_head(now).is_some(), is_over);
-                        revoked.extend(if is_over { waiting.pop_front() } else { None });
+                        let overdue = waiting.iter().position(|&(_, until)| until <= now);
+                        prop_assert_eq!(list.expire_overdue(now).is_some(), overdue.is_some());
+                        revoked.extend(overdue.and_then(|at| waiting.remove(at)));
                     }
                     _ => {
                         let all: Vec<_> = waiting.iter().chain(&granted).chain(&revoked).map(|&(slot, _)| slot).collect();

@@ -106,7 +106,7 @@ impl Gate {
         }
     }
 
-    /// Takes back every grant, and every place at the head of the queue, whose time is up.
+    /// Takes back every grant, and every place in the queue, whose time is up.
     #[cold]
     pub(in crate::admission) fn clear_overdue(&self) {
         let now = time::now();
@@ -119,7 +119,7 @@ impl Gate {
     /// The same under the lock; tells whether a permit came back.
     pub(super) fn revoke_overdue(&self, ledger: &mut Ledger, now: Instant) -> bool {
         let (granted, waiting) = (ledger.waitlist.granted(), ledger.waitlist.waiting());
-        while let Some(bound) = ledger.waitlist.expire_head(now) {
+        while let Some(bound) = ledger.waitlist.expire_overdue(now) {
             ledger.count(Leaving::Late(bound));
         }
         while let Some(bound) = ledger.waitlist.revoke_overdue(now) {

@@ -41,6 +41,10 @@ async fn by_path() -> Result<(), BulkheadError> {
     Ok(())
 }
 
+/// The crate `shapes` declares one of the same name.
+#[bulkhead_runtime::partition(name = "shared.first", max = 1)]
+static NAMESAKE: Partition;
+
 #[bulkhead(name = "never-called", max = 7)]
 #[expect(dead_code, reason = "that is the point")]
 async fn never_called() -> Result<(), BulkheadError> {
@@ -125,18 +129,21 @@ fn a_partition_is_known_before_its_first_call() {
 
 #[test]
 fn partitions_are_listed_once_and_in_order() {
-    let names: Vec<_> = partitions()
-        .map(Partition::name)
-        .filter(|name| !name.contains("apart"))
+    let names: Vec<_> = snapshots()
+        .into_iter()
+        .filter(|s| s.crate_name == "identity")
+        .map(|s| s.name)
         .collect();
     let declared = [
         "checkout",
         "generic",
         "never-called",
         "shared",
+        "shared.first",
         "two-policies",
     ];
-    assert!(names.ends_with(&declared), "{names:?}");
+    assert_eq!(names, declared);
+    assert_eq!(partitions().count(), snapshots().len());
 }
 
 #[tokio::test]
@@ -164,6 +171,26 @@ async fn two_policies_under_one_name_are_reported_with_both_sites_and_the_first_
              and tests/identity.rs:{second} says max = 5, queue = 1, wait = 10ms"
         )
     );
+}
+
+#[test]
+fn another_crates_equal_name_is_another_partition() {
+    let theirs = &shapes::FIRST;
+    assert_eq!(theirs.name(), NAMESAKE.name());
+    let _held = NAMESAKE.try_enter().unwrap();
+    NAMESAKE.try_enter().unwrap_err();
+    drop(
+        theirs
+            .try_enter()
+            .expect("the other crate's permits are its own"),
+    );
+    assert!(
+        partition("shared.first").is_none(),
+        "the bare name could be either"
+    );
+    for (path, max) in [("identity/shared.first", 1), ("shapes/shared.first", 64)] {
+        assert_eq!(partition(path).unwrap().snapshot().max, max, "{path}");
+    }
 }
 
 #[test]

@@ -1,0 +1,223 @@
+//! What each kind of error tells.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{LONGEST_RETRY_AFTER, Origin, SHORTEST_RETRY_AFTER};
+use crate::admission::Load;
+
+/// [`Load`] in the space that an error has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SmallLoad {
+    pub(crate) in_flight: u32,
+    pub(crate) max: u32,
+    pub(crate) waiting: u32,
+    pub(super) mean_ms: u32,
+}
+
+impl SmallLoad {
+    pub(super) fn retry_after(self) -> Duration {
+        let millis =
+            u64::from(self.mean_ms) * (u64::from(self.waiting) + 1) / u64::from(self.max.max(1));
+        Duration::from_millis(millis).clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER)
+    }
+}
+
+impl From<Load> for SmallLoad {
+    fn from(load: Load) -> Self {
+        let Load {
+            in_flight,
+            max,
+            waiting,
+            mean,
+            ..
+        } = load;
+        Self {
+            in_flight,
+            max,
+            waiting,
+            mean_ms: u32::try_from(mean.as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// Who was full, and how full.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{}` is full: {} of {} permits in flight{}", .origin.partition.name(), .load.in_flight, .load.max, Queue(self))]
+pub struct BulkheadFull {
+    pub(super) origin: Origin,
+    pub(super) load: SmallLoad,
+}
+
+impl BulkheadFull {
+    /// The name of the partition.
+    #[must_use]
+    pub fn partition(&self) -> &'static str {
+        self.origin.partition.name()
+    }
+
+    /// Permits in use at that moment, those included that were granted and not claimed yet.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.load.in_flight
+    }
+
+    /// Permits that there are.
+    #[must_use]
+    pub fn max(&self) -> u32 {
+        self.load.max
+    }
+
+    /// Calls that waited at that moment.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.load.waiting
+    }
+
+    /// Calls that may wait.
+    #[must_use]
+    pub fn queue(&self) -> u32 {
+        self.origin.partition.policy().queue()
+    }
+}
+
+struct Queue<'a>(&'a BulkheadFull);
+
+impl fmt::Display for Queue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.queue() {
+            0 => f.write_str(" and no queue"),
+            queue => write!(f, ", {} of {queue} queue places taken", self.0.waiting()),
+        }
+    }
+}
+
+/// What a wait timeout and a passed deadline have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Late {
+    pub(super) origin: Origin,
+    pub(super) waited: u64,
+    pub(super) load: SmallLoad,
+}
+
+/// A call that waited for its whole `wait`.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{}` timed out after {:?} in the queue (`wait`): {}", self.partition(), self.waited(), Crowd(&self.0.load))]
+pub struct WaitTimeout(pub(super) Late);
+
+/// A call whose deadline passed before its body could start.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{}` was not entered by its deadline, after {:?} in the queue: {}", self.partition(), self.waited(), Crowd(&self.0.load))]
+pub struct DeadlineExceeded(pub(super) Late);
+
+/// What a call that was late tells: who, how long it waited, and how full it was then.
+macro_rules! tells_of_late {
+    ($name:ident) => {
+        impl $name {
+            /// The name of the partition.
+            #[must_use]
+            pub fn partition(&self) -> &'static str {
+                self.0.origin.partition.name()
+            }
+
+            /// Permits in use at that moment.
+            #[must_use]
+            pub fn in_flight(&self) -> u32 {
+                self.0.load.in_flight
+            }
+
+            /// Permits that there were.
+            #[must_use]
+            pub fn max(&self) -> u32 {
+                self.0.load.max
+            }
+
+            /// Calls that still waited.
+            #[must_use]
+            pub fn waiting(&self) -> u32 {
+                self.0.load.waiting
+            }
+
+            /// The time spent in the queue.
+            #[must_use]
+            pub fn waited(&self) -> Duration {
+                Duration::from_nanos(self.0.waited)
+            }
+        }
+    };
+}
+
+tells_of_late!(WaitTimeout);
+tells_of_late!(DeadlineExceeded);
+
+struct Crowd<'a>(&'a SmallLoad);
+
+impl fmt::Display for Crowd<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SmallLoad {
+            in_flight,
+            max,
+            waiting,
+            ..
+        } = self.0;
+        write!(
+            f,
+            "{in_flight} of {max} permits in flight, {waiting} waiting"
+        )
+    }
+}
+
+/// A call that came to a closed partition, or waited when it was closed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{}` is closed", .origin.partition.name())]
+pub struct Closed {
+    pub(super) origin: Origin,
+    pub(super) load: SmallLoad,
+}
+
+impl Closed {
+    /// The name of the partition.
+    #[must_use]
+    pub fn partition(&self) -> &'static str {
+        self.origin.partition.name()
+    }
+}
+
+/// A body that ran for its whole `timeout`.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "`{}` timed out after {:?} in the body (`timeout` = {:?}); it had waited {:?} in the queue",
+    self.partition(), self.ran(), self.timeout(), self.waited()
+)]
+pub struct CallTimeout {
+    pub(super) origin: Origin,
+    pub(super) waited: u64,
+    pub(super) ran: u64,
+    pub(super) timeout: u64,
+}
+
+impl CallTimeout {
+    /// The name of the partition.
+    #[must_use]
+    pub fn partition(&self) -> &'static str {
+        self.origin.partition.name()
+    }
+
+    /// The time spent in the queue before the body started.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited)
+    }
+
+    /// The time for which the body ran.
+    #[must_use]
+    pub fn ran(&self) -> Duration {
+        Duration::from_nanos(self.ran)
+    }
+
+    /// The time for which it could have run.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.timeout)
+    }
+}

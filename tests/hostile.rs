@@ -280,3 +280,49 @@ async fn a_rejected_call_drops_its_future_at_once() {
         "dropped, although the call lives on"
     );
 }
+
+#[tokio::test]
+async fn what_a_body_returned_is_not_lost_when_its_destructor_panics() {
+    struct ReturnsAPermit(&'static Partition, Option<Bomb>);
+    impl Future for ReturnsAPermit {
+        type Output = Result<bulkhead_runtime::Permit<'static>, BulkheadError>;
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+            assert!(self.1.is_some(), "the bomb is still there");
+            Poll::Ready(self.0.try_enter())
+        }
+    }
+    panics_on_purpose_are_silent();
+    let (outer, inner) = (plain("returns-outer", 1), plain("returns-inner", 1));
+    let mut call = Box::pin(outer.call(ReturnsAPermit(inner, Some(Bomb))));
+    let polled = catch_unwind(AssertUnwindSafe(|| poll_once(call.as_mut()).is_ready()));
+    assert!(polled.is_err(), "the panic is the caller's");
+    drop(call);
+    assert_eq!(outer.snapshot().outcomes.panicked, 1);
+    assert_idle(outer);
+    assert_idle(inner);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_clock_is_only_a_very_long_time() {
+    let mut end = tokio::time::Instant::now();
+    let mut step = std::time::Duration::from_secs(1 << 62);
+    while step > std::time::Duration::from_nanos(1) {
+        end = end.checked_add(step).unwrap_or(end);
+        step /= 2;
+    }
+    let partition = queued("end-of-the-clock", 1, 1, ms(5));
+    let held = partition.try_enter().unwrap();
+    let mut waits = Box::pin(partition.enter_by(end));
+    assert!(poll_once(waits.as_mut()).is_pending());
+    drop(held);
+    drop(waits);
+    let mut runs = Box::pin(
+        partition
+            .call(std::future::pending::<()>())
+            .timeout(end - tokio::time::Instant::now()),
+    );
+    assert!(poll_once(runs.as_mut()).is_pending());
+    drop(runs);
+    assert_idle(partition);
+}

@@ -125,10 +125,18 @@ impl Model {
             self.run(call);
         } else if let Some(place) = place.filter(|_| self.waiting.len() < self.queue) {
             let before = self.waiting.last().or(self.granted.last());
-            let watch = before
-                .map(|before| before.until)
-                .filter(|&before| before < place.until);
+            let watch = before.and_then(|before| {
+                let ends_sooner = before.until < place.until;
+                if ends_sooner {
+                    Some(before.until)
+                } else {
+                    before.watch
+                }
+            });
             self.waiting.push(Waiting { watch, ..place });
+            if watch.is_some_and(|watch| watch <= self.now) {
+                self.watch_again(call);
+            }
         } else {
             self.counts.full += 1;
         }
@@ -186,6 +194,7 @@ impl Model {
             let waiting = &mut self.waiting[at];
             if waiting.watch.take_if(|watch| *watch <= now).is_some() {
                 self.clear_overdue();
+                self.watch_again(call);
                 return self.look(call);
             }
             if waiting.watch.is_some() || now < waiting.until {
@@ -197,6 +206,19 @@ impl Model {
         self.told_later.retain(|&told| told != call);
         self.recover();
         self.hand_over();
+    }
+
+    fn watch_again(&mut self, call: u64) {
+        if let Some(at) = self.waiting.iter().position(|waiting| waiting.call == call) {
+            let granted = self.granted.iter().map(|granted| granted.until).min();
+            let next = if at > 0 {
+                Some(self.waiting[at - 1].until)
+            } else {
+                granted
+            };
+            let (now, until) = (self.now, self.waiting[at].until);
+            self.waiting[at].watch = next.filter(|&next| now < next && next < until);
+        }
     }
 
     /// A call leaves: its body ended, or its caller did.

@@ -421,3 +421,55 @@ async fn a_patient_worker_waits_no_longer_than_the_forgotten_call_before_it_may(
     assert_eq!(start.elapsed(), ms(50));
     drop(permit);
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_starves_when_those_between_leave() {
+    // (name, when the one between joins, its own deadline if it has one)
+    for (name, joins, deadline) in [
+        ("between-at-once", 10, None),
+        ("between-patient", 10, Some(5_000)),
+    ] {
+        let partition = queued(name, 1, 3, ms(100));
+        let held = partition.try_enter().unwrap();
+        let start = Instant::now();
+        let mut forgotten = Box::pin(partition.enter());
+        assert!(poll_once(forgotten.as_mut()).is_pending());
+        advance(ms(joins)).await;
+        let deadline = start + deadline.map_or(ms(joins + 100), ms);
+        let mut between = Box::pin(partition.enter_by(deadline));
+        assert!(poll_once(between.as_mut()).is_pending());
+        let alive = tokio::spawn(partition.enter());
+        yield_now().await;
+        drop(held);
+        drop(between);
+        let permit = alive
+            .await
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            start.elapsed(),
+            ms(100),
+            "{name}: when the forgotten one was out of time"
+        );
+        drop(permit);
+        drop(forgotten);
+        assert_idle(partition);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_taken_back_a_place_watches_the_next_before_it() {
+    let partition = queued("watches-on", 1, 3, ms(1_000));
+    let held = partition.try_enter().unwrap();
+    let start = Instant::now();
+    let mut granted = Box::pin(partition.enter_by(start + ms(300)));
+    let mut waiting = Box::pin(partition.enter_by(start + ms(100)));
+    assert!(poll_once(granted.as_mut()).is_pending() && poll_once(waiting.as_mut()).is_pending());
+    let alive = tokio::spawn(partition.enter());
+    yield_now().await;
+    drop(held);
+    let permit = alive.await.unwrap().expect("nobody else is alive");
+    assert_eq!(start.elapsed(), ms(300));
+    drop((permit, granted, waiting));
+    assert_idle(partition);
+}

@@ -19,11 +19,11 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// `start + span`; a span that the clock cannot express ends in about thirty years, which is what
-/// tokio does for its own timers.
+/// `start + span`, at most about thirty years later, which is where tokio ends its own timers: nearer
+/// to the end of the clock its arithmetic panics.
 pub(crate) fn after(start: Instant, span: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
-    start.checked_add(span).unwrap_or_else(|| start + FAR)
+    start + span.min(FAR)
 }
 
 /// An instant as a number: nanoseconds since one that all stamps of the process share, never 0.

@@ -120,12 +120,13 @@ impl<'g> Entry<'g> {
                 if let Some(flight) = gate.enter_at_once() {
                     return Arrival::Ready(Ok(Passage::at_once(flight)));
                 }
-                (since, deadline, Bound::Deadline)
+                let until = deadline.min(time::after(since, Duration::MAX));
+                (since, until, Bound::Deadline)
             }
         };
         match gate.join(cx.waker(), since, until, bound) {
-            Settled::Queued { slot, behind } => {
-                let waiter = Waiter::new(gate, slot, bound, since, until).behind(behind);
+            Settled::Queued { slot, watch } => {
+                let waiter = Waiter::new(gate, slot, bound, since, until).watching(watch);
                 *self = Self::Queued(waiter);
                 let Self::Queued(waiter) = self else {
                     unreachable!("queued in the line above")

@@ -18,8 +18,8 @@ pub(crate) struct Waiter<'g> {
     bound: Bound,
     since: Instant,
     until: Instant,
-    /// When the one before it is out of time, if that is sooner: if nobody polls that one any more,
-    /// this is the one that notices.
+    /// When somebody before it is out of time, if that is sooner: if nobody polls that one any more, this
+    /// is the one that notices.
     watch: Option<Instant>,
 }
 
@@ -41,8 +41,8 @@ impl<'g> Waiter<'g> {
         }
     }
 
-    pub(super) fn behind(mut self, before: Option<Instant>) -> Self {
-        self.watch = before.filter(|before| *before < self.until);
+    pub(super) fn watching(mut self, watch: Option<Instant>) -> Self {
+        self.watch = watch;
         self
     }
 
@@ -79,8 +79,11 @@ impl<'g> Waiter<'g> {
     ) -> Poll<Result<Passage<'g>, Rejection>> {
         if let Some(watch) = self.watch {
             ready!(timer.as_mut().poll_until(watch, cx));
-            self.watch = None;
+            let slot = self
+                .slot
+                .expect("an entry drops its waiter when it is done");
             self.gate.clear_overdue();
+            self.watch = self.gate.watch_again(slot);
             return self.poll(timer, cx);
         }
         ready!(timer.poll_until(self.until, cx));

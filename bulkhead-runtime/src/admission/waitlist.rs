@@ -48,6 +48,8 @@ struct Slot {
     /// Kept while waiting only; a grant takes it out to wake it.
     waker: Option<Waker>,
     until: Instant,
+    /// When somebody before it is out of time, if that is sooner.
+    watch: Option<Instant>,
     before: SlotIndex,
     after: SlotIndex,
     bound: Bound,
@@ -67,6 +69,8 @@ struct List {
     len: u32,
     /// Nobody in it is out of time before this instant: who looks earlier need not walk the list.
     due: Option<Instant>,
+    /// Nobody in it has less time than the one before.
+    is_ordered: bool,
 }
 
 const EMPTY: List = List {
@@ -74,6 +78,7 @@ const EMPTY: List = List {
     tail: NONE,
     len: 0,
     due: None,
+    is_ordered: true,
 };
 
 pub(super) struct Waitlist {
@@ -106,18 +111,39 @@ impl Waitlist {
         self.slots[index as usize].state
     }
 
-    /// Until when the one has time that a newcomer would stand behind.
-    pub(super) fn until_of_last(&self) -> Option<Instant> {
-        let waits = self.slots.get(self.waiting.tail as usize);
-        let last = waits.or_else(|| self.slots.get(self.granted.tail as usize))?;
-        Some(last.until)
+    /// When the one who stands there should look whether somebody before it is out of time: at the end
+    /// of the one before it if that is sooner than its own; otherwise when that one would look.
+    pub(super) fn watch(&self, index: SlotIndex) -> Option<Instant> {
+        self.slots[index as usize].watch
+    }
+
+    /// The same anew, after it has looked at `now`.
+    pub(super) fn watch_again(&mut self, index: SlotIndex, now: Instant) -> Option<Instant> {
+        let Slot { before, until, .. } = self.slots[index as usize];
+        let next = match self.slots.get(before as usize) {
+            Some(before) => Some(before.until),
+            None => earliest(&self.slots, self.granted),
+        };
+        let watch = next.filter(|&next| now < next && next < until);
+        self.slots[index as usize].watch = watch;
+        watch
     }
 
     /// Joins at the tail.
     pub(super) fn join(&mut self, waker: Waker, until: Instant, bound: Bound) -> SlotIndex {
+        let waits = self.slots.get(self.waiting.tail as usize);
+        let last = waits.or_else(|| self.slots.get(self.granted.tail as usize));
+        let watch = last.and_then(|last| {
+            if last.until < until {
+                Some(last.until)
+            } else {
+                last.watch
+            }
+        });
         let slot = Slot {
             waker: Some(waker),
             until,
+            watch,
             before: NONE,
             after: NONE,
             bound,
@@ -174,15 +200,15 @@ impl Waitlist {
         Some((index, waker))
     }
 
-    /// Takes back one grant whose waiter's time is up at `now`.
-    pub(super) fn revoke_overdue(&mut self, now: Instant) -> Option<Bound> {
-        take_overdue(&mut self.slots, &mut self.granted, now)
+    /// Takes back every grant whose waiter's time is up at `now`, and tells each.
+    pub(super) fn revoke_overdue(&mut self, now: Instant, tell: impl FnMut(Bound)) {
+        take_overdue(&mut self.slots, &mut self.granted, now, tell);
     }
 
-    /// Takes one place in the queue whose waiter's time is up at `now`. The waiter is not woken: if
-    /// anybody still polls it, its own timer does that.
-    pub(super) fn expire_overdue(&mut self, now: Instant) -> Option<Bound> {
-        take_overdue(&mut self.slots, &mut self.waiting, now)
+    /// Takes every place in the queue whose waiter's time is up at `now`, and tells each. They are not
+    /// woken: if anybody still polls one, its own timer does that.
+    pub(super) fn expire_overdue(&mut self, now: Instant, tell: impl FnMut(Bound)) {
+        take_overdue(&mut self.slots, &mut self.waiting, now, tell);
     }
 
     /// Empties a slot and tells what it was, with its waker, to be dropped outside the lock.
@@ -205,32 +231,52 @@ impl Waitlist {
 fn append(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
     let slot = &mut slots[index as usize];
     (slot.before, slot.after) = (list.tail, NONE);
-    match slots.get_mut(list.tail as usize) {
-        Some(tail) => tail.after = index,
-        None => list.head = index,
+    let until = slot.until;
+    if let Some(tail) = slots.get_mut(list.tail as usize) {
+        tail.after = index;
+        list.is_ordered &= tail.until <= until;
+    } else {
+        list.head = index;
+        list.is_ordered = true;
     }
     list.tail = index;
     list.len += 1;
-    list.is_due(slots[index as usize].until);
+    list.is_due(until);
 }
 
-/// Takes the first out of the list whose time is up at `now`.
-fn take_overdue(slots: &mut [Slot], list: &mut List, now: Instant) -> Option<Bound> {
-    list.due.take_if(|due| *due <= now)?;
+/// When the first in the list is out of time.
+fn earliest(slots: &[Slot], list: List) -> Option<Instant> {
+    let mut slot = slots.get(list.head as usize)?;
+    let mut earliest = slot.until;
+    while let Some(next) = slots.get(slot.after as usize).filter(|_| !list.is_ordered) {
+        earliest = earliest.min(next.until);
+        slot = next;
+    }
+    Some(earliest)
+}
+
+/// Takes all out of the list whose time is up at `now`. Where nobody joined with less time than the one
+/// before, which is always so without deadlines of callers, it looks at one more than it takes.
+fn take_overdue(slots: &mut [Slot], list: &mut List, now: Instant, mut tell: impl FnMut(Bound)) {
+    if list.due.take_if(|due| *due <= now).is_none() {
+        return;
+    }
     let mut index = list.head;
     while let Some(slot) = slots.get_mut(index as usize) {
+        let (at, next) = (index, slot.after);
+        index = next;
         if slot.until <= now {
-            let bound = slot.bound;
+            tell(slot.bound);
             slot.state = State::Revoked;
-            unlink(slots, list, index);
-            // There may be more of them.
-            list.due = Some(now);
-            return Some(bound);
+            unlink(slots, list, at);
+        } else {
+            let until = slot.until;
+            list.is_due(until);
+            if list.is_ordered {
+                return;
+            }
         }
-        list.is_due(slot.until);
-        index = slot.after;
     }
-    None
 }
 
 fn unlink(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
@@ -299,15 +345,21 @@ mod tests {
                     }
                     2 => {
                         let now = start + Duration::from_millis(3);
-                        let overdue = granted.iter().position(|&(_, until)| until <= now);
-                        prop_assert_eq!(list.revoke_overdue(now).is_some(), overdue.is_some());
-                        revoked.extend(overdue.map(|at| granted.remove(at)));
+                        let overdue: Vec<_> = granted.extract_if(.., |&mut (_, until)| until <= now).collect();
+                        let mut told = 0;
+                        list.revoke_overdue(now, |_| told += 1);
+                        prop_assert_eq!(told, overdue.len());
+                        revoked.extend(overdue);
                     }
                     3 => {
                         let now = start + Duration::from_millis(3);
-                        let overdue = waiting.iter().position(|&(_, until)| until <= now);
-                        prop_assert_eq!(list.expire_overdue(now).is_some(), overdue.is_some());
-                        revoked.extend(overdue.and_then(|at| waiting.remove(at)));
+                        let is_over = |&(_, until): &(SlotIndex, Instant)| until <= now;
+                        let overdue: Vec<_> = waiting.iter().copied().filter(is_over).collect();
+                        waiting.retain(|waiting| !is_over(waiting));
+                        let mut told = 0;
+                        list.expire_overdue(now, |_| told += 1);
+                        prop_assert_eq!(told, overdue.len());
+                        revoked.extend(overdue);
                     }
                     _ => {
                         let all: Vec<_> = waiting.iter().chain(&granted).chain(&revoked).map(|&(slot, _)| slot).collect();

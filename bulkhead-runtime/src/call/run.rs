@@ -38,7 +38,11 @@ pub(super) fn poll_body<F: Future>(
     let mut body = Remains(Some(body));
     match body.running().poll(cx) {
         Poll::Ready(output) => {
-            flight.means(verdict(&output).into());
+            let verdict = verdict(&output);
+            // Here and not at the end of the scope: a value that is being returned would be lost if
+            // this panicked (rust-lang/rust#47949), and with it whatever it holds.
+            drop(body);
+            flight.means(verdict.into());
             Ok(output)
         }
         Poll::Pending => {

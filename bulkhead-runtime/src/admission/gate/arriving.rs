@@ -15,8 +15,8 @@ use crate::time::{self, Instant};
 pub(in crate::admission) enum Settled<'g> {
     Queued {
         slot: SlotIndex,
-        /// Until when the one before it has time.
-        behind: Option<Instant>,
+        /// When to look whether somebody before it is out of time.
+        watch: Option<Instant>,
     },
     AtOnce(Result<Flight<'g>, Rejection>),
 }
@@ -97,9 +97,9 @@ impl Gate {
                     let joined = word.with_waiting(waiting + 1, queue);
                     self.exchange(word, joined).ok()?;
                     let waker = waker.take().expect("it joins once");
-                    let behind = ledger.waitlist.until_of_last();
                     let slot = ledger.waitlist.join(waker, until, bound);
-                    Some(Settled::Queued { slot, behind })
+                    let watch = ledger.waitlist.watch(slot);
+                    Some(Settled::Queued { slot, watch })
                 }
             }
         });

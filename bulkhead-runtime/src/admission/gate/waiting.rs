@@ -118,18 +118,27 @@ impl Gate {
 
     /// The same under the lock; tells whether a permit came back.
     pub(super) fn revoke_overdue(&self, ledger: &mut Ledger, now: Instant) -> bool {
+        let mut late = [0; 2];
+        let mut tell = |bound| late[usize::from(bound == Bound::Deadline)] += 1;
         let (granted, waiting) = (ledger.waitlist.granted(), ledger.waitlist.waiting());
-        while let Some(bound) = ledger.waitlist.expire_overdue(now) {
-            ledger.count(Leaving::Late(bound));
-        }
-        while let Some(bound) = ledger.waitlist.revoke_overdue(now) {
-            ledger.count(Leaving::Late(bound));
-            self.give_back(ledger);
-        }
+        ledger.waitlist.expire_overdue(now, &mut tell);
+        ledger.waitlist.revoke_overdue(now, &mut tell);
+        ledger.wait_timeout += late[0];
+        ledger.deadline += late[1];
         if ledger.waitlist.waiting() < waiting {
             self.update_flags(ledger);
         }
-        ledger.waitlist.granted() < granted
+        let revoked = granted - ledger.waitlist.granted();
+        for _ in 0..revoked {
+            self.give_back(ledger);
+        }
+        revoked > 0
+    }
+
+    /// Until when a waiter that has just looked need not look again.
+    pub(in crate::admission) fn watch_again(&self, slot: SlotIndex) -> Option<Instant> {
+        let now = time::now();
+        self.ledger.lock().waitlist.watch_again(slot, now)
     }
 
     pub(super) fn update_flags(&self, ledger: &Ledger) {

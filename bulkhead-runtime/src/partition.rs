@@ -151,8 +151,9 @@ impl Partition {
     /// Dropping the future leaves the queue; a permit that it was granted goes to the next.
     ///
     /// A future that was granted a permit and is not polled any more, as can happen in a `select!`
-    /// over a reference, loses it once its `wait` is over, to the next call that enters, ends or gives
-    /// up.
+    /// over a reference, loses it once its `wait` is over: to the call that waits behind it, or to the next
+    /// one that enters, ends or gives up. The same holds for its place in the queue; only when the queue is
+    /// full of such futures and nothing else, newcomers are rejected until a permit comes back.
     ///
     /// # Examples
     /// ```

@@ -13,7 +13,8 @@
 //!   before them fails, and is decided anew.
 //! * *An unclaimed grant.* The count of grants that nobody has claimed yet is readable without the
 //!   lock and is raised before the word is. Whoever is about to reject, or to release, and sees it
-//!   above zero first takes back what is overdue.
+//!   above zero first takes back what is overdue. So does a waiter when the one before it is out of
+//!   time, since nobody else may come.
 
 mod arriving;
 mod control;

@@ -152,7 +152,8 @@ impl Partition {
     ///
     /// A future that was granted a permit and is not polled any more, as can happen in a `select!`
     /// over a reference, loses it once its `wait` is over: to the call that waits behind it, or to the next
-    /// one that enters, ends or gives up. The same holds for its place in the queue; only when the queue is
+    /// one that enters, ends or gives up. Where a call between them has left, the one behind may notice
+    /// only at the time at which that one would have been late. The same holds for its place in the queue; only when the queue is
     /// full of such futures and nothing else, newcomers are rejected until a permit comes back.
     ///
     /// # Examples

@@ -118,13 +118,16 @@ impl Gate {
 
     /// The same under the lock; tells whether a permit came back.
     pub(super) fn revoke_overdue(&self, ledger: &mut Ledger, now: Instant) -> bool {
-        let mut late = [0; 2];
-        let mut tell = |bound| late[usize::from(bound == Bound::Deadline)] += 1;
+        let (mut wait_timeout, mut deadline) = (0, 0);
+        let mut tell = |bound| match bound {
+            Bound::Wait => wait_timeout += 1,
+            Bound::Deadline => deadline += 1,
+        };
         let (granted, waiting) = (ledger.waitlist.granted(), ledger.waitlist.waiting());
         ledger.waitlist.expire_overdue(now, &mut tell);
         ledger.waitlist.revoke_overdue(now, &mut tell);
-        ledger.wait_timeout += late[0];
-        ledger.deadline += late[1];
+        ledger.wait_timeout += wait_timeout;
+        ledger.deadline += deadline;
         if ledger.waitlist.waiting() < waiting {
             self.update_flags(ledger);
         }
@@ -135,7 +138,7 @@ impl Gate {
         revoked > 0
     }
 
-    /// Until when a waiter that has just looked need not look again.
+    /// When a waiter that has just cleared what was overdue should do so again, if before its own end.
     pub(in crate::admission) fn watch_again(&self, slot: SlotIndex) -> Option<Instant> {
         let now = time::now();
         self.ledger.lock().waitlist.watch_again(slot, now)

@@ -8,6 +8,7 @@ pub(crate) enum Key {
     Max,
     Queue,
     Wait,
+    Status,
     Timeout,
     Reject,
     Classify,
@@ -28,6 +29,7 @@ impl Key {
             Self::Max => "max",
             Self::Queue => "queue",
             Self::Wait => "wait",
+            Self::Status => "status",
             Self::Timeout => "timeout",
             Self::Reject => "reject",
             Self::Classify => "classify",
@@ -42,6 +44,7 @@ impl Key {
             Self::Max => "max = 4",
             Self::Queue => "queue = 8",
             Self::Wait => "wait = 25ms",
+            Self::Status => "status = 429",
             Self::Timeout => "timeout = 500ms",
             Self::Reject => "reject = to_my_error",
             Self::Classify => "classify = verdict",
@@ -59,10 +62,10 @@ impl Attribute {
     }
 
     fn keys(self) -> &'static [Key] {
-        use Key::{Classify, Crate, Max, Name, Queue, Reject, Timeout, Wait};
+        use Key::{Classify, Crate, Max, Name, Queue, Reject, Status, Timeout, Wait};
         match self {
             Self::Bulkhead => &[Name, Max, Queue, Wait, Timeout, Reject, Classify, Crate],
-            Self::Partition => &[Name, Max, Queue, Wait, Crate],
+            Self::Partition => &[Name, Max, Queue, Wait, Status, Crate],
         }
     }
 
@@ -75,8 +78,8 @@ impl Attribute {
         }
         let meant = meant(&found, self.keys());
         let text = match meant {
-            _ if Self::Bulkhead.keys().iter().any(|key| spelled(&key)) => {
-                return Err(elsewhere(ident, &found));
+            _ if self.other().keys().iter().any(|key| spelled(&key)) => {
+                return Err(self.elsewhere(ident, &found));
             }
             Some((key, Likeness::Called)) => format!(
                 "unknown key `{found}`: it is called `{}` here",
@@ -97,6 +100,29 @@ impl Attribute {
         })
     }
 
+    fn other(self) -> Self {
+        match self {
+            Self::Bulkhead => Self::Partition,
+            Self::Partition => Self::Bulkhead,
+        }
+    }
+
+    /// `found` is a key of the other attribute.
+    fn elsewhere(self, ident: &Ident, found: &str) -> Unknown {
+        let text = match self {
+            Self::Bulkhead => format!(
+                "`{found}` belongs on the partition, not on the function: declare `#[partition(name = …, max = …, {found} = …)] static NAME: Partition;` and write `#[bulkhead(NAME)]`"
+            ),
+            Self::Partition => format!(
+                "`{found}` belongs on the function, not on the partition: `#[bulkhead(path::TO_THE_PARTITION, {found} = …)]`"
+            ),
+        };
+        Unknown {
+            meant: None,
+            error: Error::new(ident.span(), text),
+        }
+    }
+
     fn list(self) -> String {
         let keys: Vec<_> = self
             .keys()
@@ -112,16 +138,6 @@ impl Attribute {
 pub(crate) struct Unknown {
     pub(crate) meant: Option<Key>,
     pub(crate) error: Error,
-}
-
-fn elsewhere(ident: &Ident, found: &str) -> Unknown {
-    let text = format!(
-        "`{found}` belongs on the function, not on the partition: `#[bulkhead(path::TO_THE_PARTITION, {found} = …)]`"
-    );
-    Unknown {
-        meant: None,
-        error: Error::new(ident.span(), text),
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,7 +244,7 @@ mod tests {
 
     #[test]
     fn nothing_is_suggested_for_a_word_that_is_merely_short() {
-        for found in ["min", "key", "colour", "deadline", "reserve", "status", "x"] {
+        for found in ["min", "key", "colour", "deadline", "reserve", "state", "x"] {
             assert_eq!(meant_on_bulkhead(found), None, "{found}");
         }
     }

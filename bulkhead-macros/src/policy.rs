@@ -32,6 +32,7 @@ impl<'a> Policy<'a> {
             max,
             queue,
             wait,
+            status,
             timeout,
             ..
         } = self.args;
@@ -40,6 +41,7 @@ impl<'a> Policy<'a> {
             bind(Key::Max, max, &quote!(::core::primitive::u32)),
             bind(Key::Queue, queue, &quote!(::core::primitive::u32)),
             bind(Key::Wait, wait, &quote!(::core::time::Duration)),
+            bind(Key::Status, status, &quote!(::core::primitive::u16)),
             bind(Key::Timeout, timeout, &quote!(::core::time::Duration)),
         ];
         let rules = [
@@ -48,6 +50,7 @@ impl<'a> Policy<'a> {
             self.about_queue(),
             self.about_wait_without_queue(),
             self.about_wait(),
+            self.about(status, "status", constant(Key::Status)),
             self.about(timeout, "timeout", constant(Key::Timeout)),
             self.about_wait_below_timeout(),
         ];
@@ -73,6 +76,7 @@ impl<'a> Policy<'a> {
             Key::Wait,
             quote_spanned!(mixed=> ::core::time::Duration::ZERO),
         );
+        let status = or(&self.args.status, Key::Status, quote!(503));
         quote_spanned! {mixed=> {
             static __BULKHEAD_STATE: #runtime::__private::State = #runtime::__private::State::new();
             #runtime::__private::partition(
@@ -82,7 +86,7 @@ impl<'a> Policy<'a> {
                     file: ::core::file!(),
                     line: ::core::line!(),
                     column: ::core::column!(),
-                    policy: #runtime::__private::policy(#max, #queue, #wait),
+                    policy: #runtime::__private::policy(#max, #queue, #wait, #status),
                 },
                 &__BULKHEAD_STATE,
             )

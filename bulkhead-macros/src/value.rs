@@ -56,7 +56,7 @@ impl Read<'_> {
     fn literal(&self, literal: &Literally) -> Result<TokenStream> {
         match self.key {
             Key::Name => self.name(literal),
-            Key::Max | Key::Queue => self.count(literal),
+            Key::Max | Key::Queue | Key::Status => self.count(literal),
             Key::Wait | Key::Timeout => self.duration(literal),
             Key::Reject | Key::Classify => Err(self.without_quotes("a function", literal)),
             Key::Crate => Err(self.without_quotes("a path", literal)),
@@ -106,11 +106,16 @@ impl Read<'_> {
     }
 
     fn whole(&self, int: &LitInt) -> Result<TokenStream> {
+        let (own, largest) = match self.key {
+            Key::Status => ("u16", u32::from(u16::MAX)),
+            _ => ("u32", u32::MAX),
+        };
         match int.suffix() {
-            // What does not fit is reported as too large, like everything above the limit.
-            "" | "u32" => Ok(self.emitted(Literal::u32_unsuffixed(
-                int.base10_digits().parse().unwrap_or(u32::MAX),
-            ))),
+            // What does not fit is reported by the rule, like everything above the limit.
+            suffix if suffix.is_empty() || suffix == own => {
+                let number: u32 = int.base10_digits().parse().unwrap_or(largest);
+                Ok(self.emitted(Literal::u32_unsuffixed(number.min(largest))))
+            }
             suffix if duration::is_unit(suffix) => Err(self.no_duration()),
             _ => {
                 let example = self.with(int.base10_digits());
@@ -159,8 +164,12 @@ impl Read<'_> {
     }
 
     fn no_duration(&self) -> Error {
+        let what = match self.key {
+            Key::Status => "an HTTP status",
+            _ => "a number of calls",
+        };
         self.error(format_args!(
-            "`{}` is a number of calls, not a duration",
+            "`{}` is {what}, not a duration",
             self.key.as_str()
         ))
     }

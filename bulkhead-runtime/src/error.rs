@@ -11,6 +11,8 @@ use kinds::{Late, SmallLoad};
 use crate::admission::{Bound, Rejection};
 use crate::function::Function;
 use crate::partition::Partition;
+#[cfg(feature = "http")]
+use crate::policy::Policy;
 
 /// Nobody is told to come back sooner.
 const SHORTEST_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -134,6 +136,12 @@ impl BulkheadError {
             Self::Closed(closed) => Some(closed.load),
             Self::CallTimeout(_) => None,
         }
+    }
+
+    /// That of the partition.
+    #[cfg(feature = "http")]
+    pub(crate) fn policy(&self) -> &'static Policy {
+        self.origin().partition.policy()
     }
 
     fn origin(&self) -> &Origin {

@@ -100,6 +100,9 @@ pub use registry::{
     Existing, RegisterError, VerifyError, partition, partitions, register, snapshots, verify,
 };
 pub use snapshot::{Rejected, Snapshot};
+#[cfg(feature = "tower")]
+#[doc(inline)]
+pub use web::tower::{self, BulkheadLayer};
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -397,7 +397,8 @@ impl Declared {
     /// The order in which the first declaration is found: file, line and column; and, for those that one
     /// macro call makes in one place, the smaller policy.
     pub(crate) fn order(&self) -> impl Ord + use<> {
-        let policy = (self.policy.max(), self.policy.queue(), self.policy.wait());
+        let Self { policy, .. } = self;
+        let policy = (policy.max(), policy.queue(), policy.wait(), policy.status());
         (self.file, self.line, self.column, policy)
     }
 }

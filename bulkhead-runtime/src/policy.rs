@@ -5,12 +5,12 @@
 //! time; both report the same text.
 
 pub mod check;
+mod error;
 mod text;
 
-use std::fmt;
 use std::time::Duration;
 
-use text::Text;
+pub use error::PolicyError;
 
 /// The most permits that a partition can have: 2^20.
 pub const MAX_PERMITS: u32 = 1 << 20;
@@ -26,6 +26,9 @@ pub const MIN_DURATION: Duration = Duration::from_millis(1);
 
 /// The longest name of a partition, in bytes.
 pub const MAX_NAME: usize = 64;
+
+/// The status of a rejection, unless the policy says otherwise.
+pub(crate) const DEFAULT_STATUS: u16 = 503;
 
 /// What a partition was declared with: its permits, its queue, and the longest wait in it.
 ///
@@ -46,6 +49,7 @@ pub struct Policy {
     max: u32,
     queue: u32,
     wait: Duration,
+    status: u16,
 }
 
 impl Policy {
@@ -102,6 +106,7 @@ impl Policy {
                 max,
                 queue: 0,
                 wait: Duration::ZERO,
+                status: DEFAULT_STATUS,
             }),
             _ => Err(PolicyError::MaxTooLarge),
         }
@@ -129,6 +134,42 @@ impl Policy {
         }
     }
 
+    /// Rejects with the HTTP status 503, which is the default, or 429.
+    ///
+    /// For services behind a mesh that ejects hosts by their 5xx: to it, a partition that is full is a
+    /// host that is broken. It changes what callers see, and nothing about who is admitted.
+    ///
+    /// # Panics
+    /// When it is another status; in a `const` that is a compile error.
+    ///
+    /// # Examples
+    /// ```
+    /// use bulkhead_runtime::Policy;
+    ///
+    /// const BEHIND_A_MESH: Policy = Policy::new(4).with_status(429);
+    /// assert_eq!(BEHIND_A_MESH.status(), 429);
+    /// assert_eq!(Policy::new(4).status(), 503);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn with_status(self, status: u16) -> Self {
+        match self.checked_status(status) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_status`] for a number that arrives at run time.
+    ///
+    /// # Errors
+    /// When it is neither 503 nor 429.
+    pub const fn checked_status(self, status: u16) -> Result<Self, PolicyError> {
+        match status {
+            503 | 429 => Ok(Self { status, ..self }),
+            _ => Err(PolicyError::StatusNotOurs { status }),
+        }
+    }
+
     /// Calls in flight at once.
     #[must_use]
     pub const fn max(&self) -> u32 {
@@ -147,10 +188,21 @@ impl Policy {
         self.wait
     }
 
+    /// The HTTP status of a rejection: 503 or 429.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
     /// For the expansion only, which checks each value under its own span and would otherwise
     /// report a mistake twice.
-    pub(crate) const fn unchecked(max: u32, queue: u32, wait: Duration) -> Self {
-        Self { max, queue, wait }
+    pub(crate) const fn unchecked(max: u32, queue: u32, wait: Duration, status: u16) -> Self {
+        Self {
+            max,
+            queue,
+            wait,
+            status,
+        }
     }
 }
 
@@ -208,136 +260,3 @@ pub(crate) const fn check_name(name: &str) -> Result<(), PolicyError> {
     }
     Ok(())
 }
-
-/// What is wrong with a policy or a name.
-///
-/// Its text says what to write instead. While compiling it stands behind rustc's "evaluation
-/// panicked".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PolicyError {
-    /// `max = 0`.
-    MaxZero,
-    /// `max` above [`MAX_PERMITS`].
-    MaxTooLarge,
-    /// `queue` above [`MAX_QUEUE`].
-    QueueTooLarge,
-    /// A queue whose callers could wait for ever.
-    #[non_exhaustive]
-    QueueWithoutWait {
-        /// The length of the queue.
-        queue: u32,
-    },
-    /// A wait where nobody can wait.
-    WaitWithoutQueue,
-    /// `wait` below [`MIN_DURATION`].
-    WaitTooShort,
-    /// `wait` above [`MAX_DURATION`].
-    WaitTooLong,
-    /// `timeout` below [`MIN_DURATION`].
-    TimeoutTooShort,
-    /// `timeout` above [`MAX_DURATION`].
-    TimeoutTooLong,
-    /// A call may queue for as long as it may run, or longer.
-    #[non_exhaustive]
-    WaitNotBelowTimeout {
-        /// The longest time in the queue.
-        wait: Duration,
-        /// The longest time of the body.
-        timeout: Duration,
-    },
-    /// A name of no characters.
-    NameEmpty,
-    /// A name that begins or ends with white space.
-    NameWhiteSpace,
-    /// A name with `{…}` in it, as if it were a format string.
-    #[non_exhaustive]
-    NamePlaceholder {
-        /// The placeholder without its braces, cut at 16 bytes.
-        placeholder: [u8; 16],
-    },
-    /// A character that a name cannot have, or cannot begin with.
-    #[non_exhaustive]
-    NameCharacter {
-        /// The character.
-        found: char,
-        /// Its position, in bytes from 0.
-        position: usize,
-    },
-    /// A name above [`MAX_NAME`] bytes.
-    #[non_exhaustive]
-    NameTooLong {
-        /// Its length.
-        bytes: usize,
-    },
-}
-
-impl PolicyError {
-    const fn illegal_at(name: &str, position: usize) -> Self {
-        match text::placeholder(name, position) {
-            Some(placeholder) => Self::NamePlaceholder { placeholder },
-            None => Self::NameCharacter {
-                found: text::char_at(name, position),
-                position,
-            },
-        }
-    }
-
-    #[track_caller]
-    pub(crate) const fn panic(self) -> ! {
-        let text = self.text();
-        panic!("{}", text.as_str())
-    }
-
-    const fn text(self) -> Text {
-        let text = Text::new();
-        match self {
-            Self::MaxZero => text.str("`max` must be at least 1: with 0 every call would be rejected"),
-            Self::MaxTooLarge => text.str("`max` is too large: the limit is ").number(MAX_PERMITS as u64),
-            Self::QueueTooLarge => text.str("`queue` is too large: the limit is ").number(MAX_QUEUE as u64),
-            Self::QueueWithoutWait { queue } => text
-                .str("`queue = ")
-                .number(queue as u64)
-                .str("` needs `wait`: without it a queued call could wait for ever; write for example `wait = 25ms`"),
-            Self::WaitWithoutQueue => {
-                text.str("`wait` has no effect without a queue: set `queue` to 1 or more, or remove `wait`")
-            }
-            Self::WaitTooShort => text.str(
-                "`wait` must be at least 1 ms, the finest that the timer knows; to reject at once use `queue = 0`",
-            ),
-            Self::WaitTooLong => text.str("`wait` is too long: the limit is 365 days"),
-            Self::TimeoutTooShort => text.str("`timeout` must be at least 1 ms, the finest that the timer knows"),
-            Self::TimeoutTooLong => text.str("`timeout` is too long: the limit is 365 days"),
-            Self::WaitNotBelowTimeout { wait, timeout } => text
-                .str("`wait` (")
-                .duration(wait)
-                .str(") must be shorter than `timeout` (")
-                .duration(timeout)
-                .str("): a call may not queue for longer than it may run"),
-            Self::NameEmpty => text.str("`name` cannot be empty"),
-            Self::NameWhiteSpace => text.str("`name` cannot begin or end with white space"),
-            Self::NamePlaceholder { placeholder } => text
-                .str("`name` is fixed at compile time, `{")
-                .bytes(&placeholder)
-                .str("}` is not filled in"),
-            Self::NameCharacter { found, position } => text
-                .str("`name` may contain `a-z 0-9 _ - .` and starts with a letter; found `")
-                .escaped(found)
-                .str("` at position ")
-                .number(position as u64),
-            Self::NameTooLong { bytes } => text
-                .str("`name` is too long: ")
-                .number(bytes as u64)
-                .str(" bytes, the limit is ")
-                .number(MAX_NAME as u64),
-        }
-    }
-}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text().as_str())
-    }
-}
-
-impl std::error::Error for PolicyError {}

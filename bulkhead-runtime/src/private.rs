@@ -14,8 +14,8 @@ pub use crate::registry::Registration;
 
 /// A policy whose values are checked one by one elsewhere.
 #[must_use]
-pub const fn policy(max: u32, queue: u32, wait: Duration) -> Policy {
-    Policy::unchecked(max, queue, wait)
+pub const fn policy(max: u32, queue: u32, wait: Duration, status: u16) -> Policy {
+    Policy::unchecked(max, queue, wait, status)
 }
 
 /// The handle that a static holds.

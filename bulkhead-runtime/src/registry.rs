@@ -10,7 +10,7 @@ use std::panic::Location;
 
 use crate::observer;
 use crate::partition::{Declared, Live, Partition, State};
-use crate::policy::{Policy, PolicyError, check_name};
+use crate::policy::{DEFAULT_STATUS, Policy, PolicyError, check_name};
 use crate::snapshot::Snapshot;
 use crate::sync::StaticMutex;
 
@@ -241,6 +241,9 @@ impl fmt::Display for Site<'_> {
         )?;
         if policy.queue() > 0 {
             write!(f, ", wait = {:?}", policy.wait())?;
+        }
+        if policy.status() != DEFAULT_STATUS {
+            write!(f, ", status = {}", policy.status())?;
         }
         Ok(())
     }

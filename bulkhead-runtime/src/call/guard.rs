@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::run::{Run, Terms, poll_body, reject};
+use super::run::{Run, Terms, give_back, poll_body, reject};
 use crate::admission::Flight;
 use crate::function::Function;
 
@@ -99,7 +99,7 @@ where
             }
         };
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        match poll_body(this.body, flight, verdict, cx) {
+        match poll_body(this.body, flight, verdict, give_back, cx) {
             Ok(returned) => Poll::Ready(returned),
             Err(flight) => {
                 *this.flight = Some(flight);

@@ -13,3 +13,5 @@ pub(crate) use blocking::run_blocking;
 pub use future::{Call, Unclassified};
 pub use guard::{guard, guard_timed, once};
 pub use permit::{Enter, Permit};
+#[cfg(feature = "tower")]
+pub(crate) use run::{Run, Terms};

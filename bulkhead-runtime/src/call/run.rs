@@ -27,12 +27,13 @@ pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) 
 /// However the poll ends, what remains of the body is gone before its permit is free: after an end,
 /// and after a panic as well.
 #[inline]
-pub(super) fn poll_body<F: Future>(
+pub(super) fn poll_body<F: Future, T>(
     body: Pin<&mut Option<F>>,
     mut flight: Flight<'static>,
     verdict: impl FnOnce(&F::Output) -> Verdict,
+    end: impl FnOnce(F::Output, Verdict, Flight<'static>) -> T,
     cx: &mut Context<'_>,
-) -> Result<F::Output, Flight<'static>> {
+) -> Result<T, Flight<'static>> {
     flight.means(Outcome::Panicked);
     // Behind the flight, and so dropped before it.
     let mut body = Remains(Some(body));
@@ -42,8 +43,7 @@ pub(super) fn poll_body<F: Future>(
             // Here and not at the end of the scope: a value that is being returned would be lost if
             // this panicked (rust-lang/rust#47949), and with it whatever it holds.
             drop(body);
-            flight.means(verdict.into());
-            Ok(output)
+            Ok(end(output, verdict, flight))
         }
         Poll::Pending => {
             flight.means(Outcome::Cancelled);
@@ -51,6 +51,13 @@ pub(super) fn poll_body<F: Future>(
             Err(flight)
         }
     }
+}
+
+/// How most calls end: the permit is back the moment the body is done.
+#[inline]
+pub(super) fn give_back<R>(returned: R, verdict: Verdict, mut flight: Flight<'static>) -> R {
+    flight.means(verdict.into());
+    returned
 }
 
 /// A body that is polled: what is left of it when the poll has ended, or unwound, is dropped.
@@ -79,7 +86,7 @@ pin_project! {
     /// The body stands before the stage: fields drop in order, and a cancelled body must be gone
     /// before its permit is free.
     #[derive(Debug)]
-    pub(super) struct Run<F> {
+    pub(crate) struct Run<F> {
         #[pin]
         body: Option<F>,
         #[pin]
@@ -111,14 +118,14 @@ struct Running {
 
 /// What bounds a call, and whose it is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
-    pub(super) live: &'static Live,
-    pub(super) origin: Origin,
-    pub(super) timeout: Option<Duration>,
+pub(crate) struct Terms {
+    pub(crate) live: &'static Live,
+    pub(crate) origin: Origin,
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl<F: Future> Run<F> {
-    pub(super) fn new(body: F) -> Self {
+    pub(crate) fn new(body: F) -> Self {
         Self {
             body: Some(body),
             timer: Timer::default(),
@@ -133,6 +140,18 @@ impl<F: Future> Run<F> {
         verdict: impl FnOnce(&F::Output) -> Verdict,
         cx: &mut Context<'_>,
     ) -> Poll<Result<F::Output, BulkheadError>> {
+        self.poll_to(terms, verdict, give_back, cx)
+    }
+
+    /// `end` decides what becomes of the permit when the body is done.
+    #[inline]
+    pub(crate) fn poll_to<T>(
+        self: Pin<&mut Self>,
+        terms: Terms,
+        verdict: impl FnOnce(&F::Output) -> Verdict,
+        end: impl FnOnce(F::Output, Verdict, Flight<'static>) -> T,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<T, BulkheadError>> {
         let mut this = self.project();
         if let Stage::Entering(entry) = this.stage {
             match ready!(entry.poll(&terms.live.gate, Patience::Wait, this.timer.as_mut(), cx)) {
@@ -151,7 +170,7 @@ impl<F: Future> Run<F> {
             .flight
             .take()
             .expect("polled again after it had ended, in a panic");
-        match poll_body(this.body.as_mut(), flight, verdict, cx) {
+        match poll_body(this.body.as_mut(), flight, verdict, end, cx) {
             Ok(output) => {
                 *this.stage = Stage::Over;
                 return Poll::Ready(Ok(output));

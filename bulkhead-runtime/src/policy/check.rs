@@ -52,6 +52,25 @@ pub const fn timeout(timeout: Duration) {
     demand(check_timeout(timeout));
 }
 
+/// `status`, under its value.
+#[track_caller]
+pub const fn status(status: u16) {
+    if let Err(error) = Policy::new(1).checked_status(status) {
+        error.panic()
+    }
+}
+
+/// The `longest` of a layer that holds its permit until the body has ended.
+#[cfg(feature = "tower")]
+#[track_caller]
+pub(crate) const fn longest(longest: Duration) {
+    match check_timeout(longest) {
+        Ok(()) => {}
+        Err(PolicyError::TimeoutTooLong) => PolicyError::LongestTooLong.panic(),
+        Err(_) => PolicyError::LongestTooShort.panic(),
+    }
+}
+
 /// `wait` against `timeout`. Silent where one of them is out of range by itself.
 #[track_caller]
 pub const fn wait_below_timeout(wait: Duration, timeout: Duration) {

@@ -2,21 +2,29 @@
 
 use std::fmt::Write as _;
 
-use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use crate::error::{BulkheadError, LONGEST_RETRY_AFTER, Reason};
 
 /// Available with the feature `http`.
 impl BulkheadError {
-    /// The status that says it: 503 for a call that never ran, 504 for one that ran out of time.
+    /// The status that says it: for a call that never ran, the [`status`](crate::Policy::status) of its
+    /// partition, which is 503 or 429; for one that ran out of time, 504.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self.reason() {
             Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded | Reason::Closed => {
-                StatusCode::SERVICE_UNAVAILABLE
+                self.rejection_status()
             }
             Reason::CallTimeout => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    fn rejection_status(&self) -> StatusCode {
+        match self.policy().status() {
+            429 => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -55,9 +63,35 @@ impl BulkheadError {
         response
     }
 
+    /// [`to_response`](Self::to_response), and for a call that never ran `x-envoy-ratelimited: true` too.
+    ///
+    /// Envoy does not retry a response with that header, unless its retry policy says
+    /// `envoy-ratelimited`: a rejection is answered once, and not tried again while the partition is
+    /// full.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Partition};
+    /// #[partition(name = "invoices", max = 1)]
+    /// static INVOICES: Partition;
+    ///
+    /// let _permit = INVOICES.try_enter()?;
+    /// let response = INVOICES.try_enter().unwrap_err().to_envoy_response::<String>();
+    /// assert_eq!(response.headers()["x-envoy-ratelimited"], "true");
+    /// # Ok::<(), bulkhead_runtime::BulkheadError>(())
+    /// ```
+    #[must_use]
+    pub fn to_envoy_response<B: From<String>>(&self) -> Response<B> {
+        let mut response = self.to_response();
+        if !self.body_ran() {
+            mark_for_envoy(response.headers_mut());
+        }
+        response
+    }
+
     /// Every whole number of seconds from once to twice the hint is as likely as the others. Rounding
     /// up a factor instead would send everybody back after two seconds when the hint is one.
-    fn retry_after_seconds(&self) -> Option<u64> {
+    pub(super) fn retry_after_seconds(&self) -> Option<u64> {
         let longest = LONGEST_RETRY_AFTER.as_secs();
         let hint = self.retry_after()?;
         let least = hint.as_secs() + u64::from(hint.subsec_nanos() > 0);
@@ -66,16 +100,21 @@ impl BulkheadError {
         ))
     }
 
-    fn problem(&self) -> String {
-        let status = self.status();
-        let title = status.canonical_reason().unwrap_or_default();
-        let detail = match self.reason() {
+    /// What a stranger may know.
+    pub(super) fn detail(&self) -> &'static str {
+        match self.reason() {
             Reason::CallTimeout => "the call took too long",
             Reason::Closed => "closed at the moment",
             Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
                 "too many calls at the moment"
             }
-        };
+        }
+    }
+
+    fn problem(&self) -> String {
+        let status = self.status();
+        let title = status.canonical_reason().unwrap_or_default();
+        let detail = self.detail();
         let mut problem = String::with_capacity(160);
         // Neither a name nor a reason has a character that JSON would have to escape.
         write!(
@@ -88,6 +127,11 @@ impl BulkheadError {
         .expect("a string takes everything");
         problem
     }
+}
+
+/// Tells Envoy that this is a rejection, and not to be retried.
+pub(super) fn mark_for_envoy(headers: &mut HeaderMap) {
+    headers.insert("x-envoy-ratelimited", HeaderValue::from_static("true"));
 }
 
 impl From<BulkheadError> for StatusCode {

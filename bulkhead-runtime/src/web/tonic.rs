@@ -1,0 +1,72 @@
+//! A rejection as a gRPC status.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Response;
+use tonic::body::Body;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+use super::grpc;
+use crate::error::{BulkheadError, Reason};
+use crate::outcome::{FromBulkheadError, Verdict};
+
+/// Available with the feature `tonic`.
+///
+/// A call that never ran is `UNAVAILABLE`, or `RESOURCE_EXHAUSTED` where the
+/// [`status`](crate::Policy::status) of its partition is 429; one whose deadline passed or that ran out
+/// of time is `DEADLINE_EXCEEDED`. The details are those of `google.rpc`: an `ErrorInfo` with the domain
+/// `bulkhead`, the [`Reason`] in capitals and the
+/// partition, and where trying again may help a `RetryInfo`, with the
+/// same spread as `Retry-After`; the metadata `grpc-retry-pushback-ms` says it to clients that retry by
+/// themselves. The error itself is the [source](std::error::Error::source) of the status, on this side of
+/// the wire.
+impl From<BulkheadError> for Status {
+    fn from(error: BulkheadError) -> Self {
+        let retry = error.retry_after_seconds().map(Duration::from_secs);
+        let mut details = ErrorDetails::with_error_info(
+            error.reason().as_str().to_ascii_uppercase(),
+            "bulkhead",
+            HashMap::from([("partition".to_owned(), error.partition().to_owned())]),
+        );
+        if let Some(retry) = retry {
+            details.set_retry_info(Some(retry));
+        }
+        let mut status = Self::with_error_details(code(&error), error.detail(), details);
+        if let Some(millis) = retry.and_then(|retry| u64::try_from(retry.as_millis()).ok()) {
+            let metadata = status.metadata_mut();
+            metadata.insert("grpc-retry-pushback-ms", MetadataValue::from(millis));
+        }
+        status.set_source(Arc::new(error));
+        status
+    }
+}
+
+fn code(error: &BulkheadError) -> Code {
+    match error.reason() {
+        Reason::CallTimeout | Reason::DeadlineExceeded => Code::DeadlineExceeded,
+        Reason::Full | Reason::WaitTimeout | Reason::Closed => match error.policy().status() {
+            429 => Code::ResourceExhausted,
+            _ => Code::Unavailable,
+        },
+    }
+}
+
+/// Available with the feature `tonic`: what a [`BulkheadLayer`](crate::BulkheadLayer) on a server or a
+/// channel answers. A rejection is a status without a body; a status of the server's fault is a failure.
+impl FromBulkheadError for Response<Body> {
+    fn from_bulkhead_error(error: BulkheadError) -> Self {
+        Status::from(error).into_http()
+    }
+
+    fn verdict(&self) -> Verdict {
+        match grpc::verdict(self.headers()) {
+            Some(verdict) => verdict,
+            None if self.status().is_server_error() => Verdict::Failure,
+            None => Verdict::Success,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! How far a call reaches: to the head of its response, or to the end of its body.
+
+use std::time::Duration;
+
+use http::Response;
+use http_body::Body;
+
+use super::held::HeldBody;
+use super::judge::Sealed;
+use crate::admission::Flight;
+use crate::error::Origin;
+use crate::outcome::Verdict;
+
+/// How long a call keeps its permit. [`BulkheadLayer`](super::BulkheadLayer) chooses one.
+pub trait Extent<R>: Sealed {
+    /// The response of the whole.
+    type Response;
+
+    /// The service has answered.
+    #[doc(hidden)]
+    fn answered(&self, response: R, held: Answered) -> Self::Response;
+
+    /// There was no call.
+    #[doc(hidden)]
+    fn rejected(&self, response: R) -> Self::Response;
+}
+
+/// A call whose service has answered: what its permit is good for from here on.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Answered {
+    pub(super) flight: Flight<'static>,
+    pub(super) verdict: Verdict,
+    pub(super) origin: Origin,
+}
+
+/// The permit is back the moment the service has answered.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct UntilHead;
+
+/// The permit stays until the body of the response has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct UntilBody {
+    pub(super) longest: Duration,
+}
+
+impl Sealed for UntilHead {}
+impl Sealed for UntilBody {}
+
+impl Answered {
+    /// The call is over.
+    pub(super) fn end(mut self) {
+        self.flight.means(self.verdict.into());
+    }
+}
+
+impl<R> Extent<R> for UntilHead {
+    type Response = R;
+
+    fn answered(&self, response: R, held: Answered) -> R {
+        held.end();
+        response
+    }
+
+    fn rejected(&self, response: R) -> R {
+        response
+    }
+}
+
+impl<B> Extent<Response<B>> for UntilBody
+where
+    B: Body + Send + 'static,
+{
+    type Response = Response<HeldBody<B>>;
+
+    fn answered(&self, response: Response<B>, held: Answered) -> Self::Response {
+        response.map(|body| HeldBody::hold(body, held, self.longest))
+    }
+
+    fn rejected(&self, response: Response<B>) -> Self::Response {
+        response.map(HeldBody::free)
+    }
+}

@@ -1,0 +1,134 @@
+//! The service, and the future of one call.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+use tower::util::Oneshot;
+use tower::{Layer, Service};
+
+use super::extent::{Answered, Extent, UntilHead};
+use super::judge::{ByResponse, Judge};
+use super::layer::BulkheadLayer;
+use crate::call::{Run, Terms};
+use crate::error::Origin;
+
+/// A service behind a partition; made by [`BulkheadLayer`].
+#[derive(Debug, Clone, Copy)]
+pub struct Bulkhead<S, J = ByResponse, X = UntilHead> {
+    pub(super) service: S,
+    pub(super) layer: BulkheadLayer<J, X>,
+}
+
+impl<S, J: Clone, X: Clone> Bulkhead<S, J, X> {
+    /// Puts the partition of `layer` before `service`.
+    pub fn new(service: S, layer: &BulkheadLayer<J, X>) -> Self {
+        layer.layer(service)
+    }
+}
+
+impl<S, J, X, Request> Service<Request> for Bulkhead<S, J, X>
+where
+    S: Service<Request> + Clone,
+    J: Judge<S::Response, S::Error> + Clone,
+    X: Extent<S::Response> + Clone,
+{
+    type Response = X::Response;
+    type Error = S::Error;
+    type Future = ResponseFuture<S, Request, J, X>;
+
+    /// Always ready: nothing is taken before there is a call, so nothing can be kept without one.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        ResponseFuture {
+            run: Run::new(Oneshot::new(self.service.clone(), request)),
+            layer: self.layer.clone(),
+        }
+    }
+}
+
+pin_project! {
+    /// One call of a [`Bulkhead`].
+    ///
+    /// # Panics
+    /// When it has to wait, or to arm a timeout, outside a tokio runtime with time enabled; and when polled
+    /// again after it was ready.
+    ///
+    /// # Cancel safety
+    /// Dropped while it waits, it leaves the queue, and the service was never called. Dropped while it
+    /// runs, it drops the call of the service first and then gives back the permit.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<S, Request, J, X>
+    where
+        S: Service<Request>,
+    {
+        // The readiness of the service is part of the call: a service that is never ready shall hold
+        // permits, and not callers without number.
+        #[pin]
+        run: Run<Oneshot<S, Request>>,
+        layer: BulkheadLayer<J, X>,
+    }
+}
+
+impl<S, Request, J, X> Future for ResponseFuture<S, Request, J, X>
+where
+    S: Service<Request>,
+    J: Judge<S::Response, S::Error>,
+    X: Extent<S::Response>,
+{
+    type Output = Result<X::Response, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let BulkheadLayer {
+            partition,
+            timeout,
+            judge,
+            extent,
+        } = this.layer;
+        let live = partition.live();
+        let origin = Origin {
+            partition: live.partition,
+            function: None,
+        };
+        let terms = Terms {
+            live,
+            origin,
+            timeout: *timeout,
+        };
+        let end = |answer: Result<S::Response, S::Error>, verdict, flight| {
+            let held = Answered {
+                flight,
+                verdict,
+                origin,
+            };
+            match answer {
+                Ok(response) => Ok(extent.answered(response, held)),
+                Err(error) => {
+                    held.end();
+                    Err(error)
+                }
+            }
+        };
+        let verdict = |answer: &Result<S::Response, S::Error>| judge.verdict(answer);
+        let answer = ready!(this.run.poll_to(terms, verdict, end, cx));
+        Poll::Ready(answer.unwrap_or_else(|error| {
+            judge
+                .reject(error)
+                .map(|response| extent.rejected(response))
+        }))
+    }
+}
+
+impl<S: Service<Request>, Request, J, X> fmt::Debug for ResponseFuture<S, Request, J, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture")
+            .field("partition", &self.layer.partition.name())
+            .finish_non_exhaustive()
+    }
+}

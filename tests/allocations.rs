@@ -6,8 +6,9 @@ mod common;
 use std::pin::pin;
 
 use allocation_counter::measure;
-use bulkhead_runtime::{BulkheadError, Partition, bulkhead, partition};
+use bulkhead_runtime::{BulkheadError, BulkheadLayer, Partition, bulkhead, partition};
 use common::{ms, poll_once, queued};
+use tower::{Layer, Service, service_fn};
 
 #[bulkhead(name = "allocations", max = 2)]
 async fn plain(number: u64) -> Result<u64, BulkheadError> {
@@ -41,6 +42,33 @@ fn the_counter_counts() {
         once_warm(|| drop(std::hint::black_box(Box::new(7)))) > 0,
         "a box is an allocation"
     );
+}
+
+#[test]
+fn the_layer_allocates_nothing_of_its_own() {
+    let partition = queued("allocations-layer", 1, 1, ms(50));
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let mut service = BulkheadLayer::new(partition)
+        .timeout(ms(100))
+        .reject(|error: BulkheadError| Err::<u32, _>(error))
+        .layer(service_fn(|number: u32| async move {
+            tokio::task::yield_now().await;
+            Ok(number)
+        }));
+    let allocated = once_warm(|| {
+        for number in 0..200 {
+            let mut admitted = pin!(service.call(number));
+            assert!(poll_once(admitted.as_mut()).is_pending());
+            let mut waits = pin!(service.call(number));
+            assert!(poll_once(waits.as_mut()).is_pending());
+            assert!(poll_once(pin!(service.call(number))).is_ready(), "rejected");
+            assert!(poll_once(admitted).is_ready());
+            assert!(poll_once(waits.as_mut()).is_pending());
+            assert!(poll_once(waits).is_ready());
+        }
+    });
+    assert_eq!(allocated, 0);
 }
 
 #[test]

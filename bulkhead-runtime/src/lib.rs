@@ -32,9 +32,13 @@
 //! | guard blocking work | [`Partition::run_blocking`] |
 //! | make a partition from configuration | [`register`] |
 //! | change or close a partition while it runs | [`Partition::resize`], [`close`](Partition::close), [`reopen`](Partition::reopen) |
+//! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | check the whole program | [`verify`], one line in `main` or in a test |
 //! | return something else than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
+//!
+//! Two pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), and what
+//! [proxies and meshes](guide::behind_a_proxy) do with a rejection.
 //!
 //! # What a call becomes
 //!
@@ -55,9 +59,13 @@
 //!
 //! None is on by default.
 //!
-//! * `http`: `BulkheadError::status` and `BulkheadError::to_response`: 503 or 504, `Retry-After`,
+//! * `http`: `BulkheadError::status` and `BulkheadError::to_response`: 503 (or 429) and 504, `Retry-After`,
 //!   problem details.
 //! * `axum`: `BulkheadError` is an axum response, and a handler may return a bare `Response`.
+//! * `tower`: `BulkheadLayer` for routes, routers, servers and clients.
+//! * `tonic`: a `BulkheadError` becomes a gRPC status with its details; with `tower`, the layer on servers and
+//!   channels.
+//! * `actix`: `BulkheadError` is an actix-web response, and a handler may return a bare `HttpResponse`.
 //! * `tracing`: one `warn` event for a rejection, at most one a second for each partition.
 //!
 //! # Time and the runtime
@@ -103,6 +111,19 @@ pub use snapshot::{Rejected, Snapshot};
 #[cfg(feature = "tower")]
 #[doc(inline)]
 pub use web::tower::{self, BulkheadLayer};
+
+/// Pages to read.
+#[cfg(any(
+    all(doc, not(doctest)),
+    all(doctest, feature = "axum", feature = "tower")
+))]
+pub mod guide {
+    #[doc = include_str!("../docs/where_do_i_put_it.md")]
+    pub mod where_do_i_put_it {}
+
+    #[doc = include_str!("../docs/behind_a_proxy.md")]
+    pub mod behind_a_proxy {}
+}
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -27,13 +27,13 @@ pub enum PolicyError {
     },
     /// A wait where nobody can wait.
     WaitWithoutQueue,
-    /// `wait` below [`MIN_DURATION`].
+    /// `wait` below [`MIN_DURATION`](super::MIN_DURATION).
     WaitTooShort,
-    /// `wait` above [`MAX_DURATION`].
+    /// `wait` above [`MAX_DURATION`](super::MAX_DURATION).
     WaitTooLong,
-    /// `timeout` below [`MIN_DURATION`].
+    /// `timeout` below [`MIN_DURATION`](super::MIN_DURATION).
     TimeoutTooShort,
-    /// `timeout` above [`MAX_DURATION`].
+    /// `timeout` above [`MAX_DURATION`](super::MAX_DURATION).
     TimeoutTooLong,
     /// The longest time of a response's body, below [`MIN_DURATION`](super::MIN_DURATION).
     LongestTooShort,

@@ -12,7 +12,7 @@ use crate::outcome::Verdict;
 use crate::partition::Partition;
 use crate::policy::check;
 
-/// Puts a partition before a service. See the [module](self) for what it holds, and when.
+/// Puts a partition before a service. See the [module](crate::tower) for what it holds, and when.
 ///
 /// It works on an axum route or router, on a tonic server or channel, and on every other service that
 /// is `Clone`. A layer that is applied many times, as axum does for the routes of a router, is one

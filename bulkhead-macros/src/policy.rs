@@ -86,7 +86,13 @@ impl<'a> Policy<'a> {
                     file: ::core::file!(),
                     line: ::core::line!(),
                     column: ::core::column!(),
-                    policy: #runtime::__private::policy(#max, #queue, #wait, #status),
+                    policy: #runtime::__private::policy(#runtime::__private::Settings {
+                        max: #max,
+                        queue: #queue,
+                        wait: #wait,
+                        status: #status,
+                        ..#runtime::__private::Settings::ABSENT
+                    }),
                 },
                 &__BULKHEAD_STATE,
             )

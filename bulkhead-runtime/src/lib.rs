@@ -80,6 +80,7 @@ extern crate self as bulkhead_runtime;
 
 mod admission;
 mod call;
+mod dependency;
 mod error;
 mod foreign;
 mod function;
@@ -96,13 +97,14 @@ mod web;
 pub use bulkhead_macros::{bulkhead, partition};
 
 pub use call::{Call, Enter, Permit, Unclassified};
+pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
 pub use error::{
     BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
 };
 pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};
 pub use partition::Partition;
 pub use policy::{
-    MAX_DURATION, MAX_NAME, MAX_PERMITS, MAX_QUEUE, MIN_DURATION, Policy, PolicyError,
+    MAX_DURATION, MAX_NAME, MAX_PERMITS, MAX_QUEUE, MIN_DURATION, Measured, Policy, PolicyError,
 };
 pub use registry::{
     Existing, RegisterError, VerifyError, partition, partitions, register, snapshots, verify,

@@ -1,5 +1,7 @@
 //! How a call ended, and what a returned value means.
 
+use std::iter::Sum;
+
 use crate::error::BulkheadError;
 
 /// What a value that a body returned says about the dependency.
@@ -63,6 +65,19 @@ impl Outcomes {
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.success + self.failure + self.ignored + self.timed_out + self.panicked + self.cancelled
+    }
+}
+
+impl Sum for Outcomes {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            success: sum.success + one.success,
+            failure: sum.failure + one.failure,
+            ignored: sum.ignored + one.ignored,
+            timed_out: sum.timed_out + one.timed_out,
+            panicked: sum.panicked + one.panicked,
+            cancelled: sum.cancelled + one.cancelled,
+        })
     }
 }
 

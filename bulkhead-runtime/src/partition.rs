@@ -297,7 +297,9 @@ impl Partition {
     /// The [policy](Self::policy) stays what was declared; [`Snapshot::max`] is what holds.
     ///
     /// # Errors
-    /// When `max` is out of range; then nothing is changed.
+    /// When `max` is out of range, when the `reserve` would not be below it, when `per_key` would be above
+    /// it, and when the partitions of its [`Dependency`](crate::Dependency) would take more than that can;
+    /// then nothing is changed.
     ///
     /// # Examples
     /// ```
@@ -313,9 +315,7 @@ impl Partition {
     /// # Ok::<(), bulkhead_runtime::PolicyError>(())
     /// ```
     pub fn resize(&self, max: u32) -> Result<(), PolicyError> {
-        let policy = Policy::checked(max)?;
-        self.live().gate.resize(policy.max());
-        Ok(())
+        registry::resize(self.live(), max)
     }
 
     /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
@@ -390,7 +390,12 @@ impl fmt::Debug for Partition {
 impl Declared {
     /// The first segment of the module path.
     pub(crate) fn crate_name(&self) -> &'static str {
-        let first = self.module.split("::").next().unwrap_or(self.module);
+        Self::crate_of(self.module)
+    }
+
+    /// The first segment of a module path.
+    pub(crate) fn crate_of(module: &'static str) -> &'static str {
+        let first = module.split("::").next().unwrap_or(module);
         first.trim_start_matches("r#")
     }
 

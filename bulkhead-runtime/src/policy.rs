@@ -6,11 +6,21 @@
 
 pub mod check;
 mod error;
+mod forecast;
+mod measured;
+mod rules;
+mod share;
 mod text;
 
+use std::fmt;
 use std::time::Duration;
 
 pub use error::PolicyError;
+pub use measured::Measured;
+pub(crate) use measured::Rate;
+pub(crate) use rules::check_name;
+use rules::{check_per_key, check_reserve, check_status, check_wait};
+pub(crate) use share::Share;
 
 /// The most permits that a partition can have: 2^20.
 pub const MAX_PERMITS: u32 = 1 << 20;
@@ -49,7 +59,40 @@ pub struct Policy {
     max: u32,
     queue: u32,
     wait: Duration,
+    reserve: u32,
+    per_key: Option<u32>,
     status: u16,
+    measured: Option<Measured>,
+}
+
+/// The settings of a policy before anybody has checked them. Public for the expansion of the macros only.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the expansion of the macros builds it"
+)]
+pub struct Settings {
+    pub max: u32,
+    pub queue: u32,
+    pub wait: Duration,
+    pub reserve: u32,
+    pub per_key: Option<u32>,
+    pub status: u16,
+    pub measured: Option<Measured>,
+}
+
+impl Settings {
+    /// What is left out.
+    pub const ABSENT: Self = Self {
+        max: 1,
+        queue: 0,
+        wait: Duration::ZERO,
+        reserve: 0,
+        per_key: None,
+        status: DEFAULT_STATUS,
+        measured: None,
+    };
 }
 
 impl Policy {
@@ -100,16 +143,11 @@ impl Policy {
     /// # Ok::<(), bulkhead_runtime::PolicyError>(())
     /// ```
     pub const fn checked(max: u32) -> Result<Self, PolicyError> {
-        match max {
-            0 => Err(PolicyError::MaxZero),
-            1..=MAX_PERMITS => Ok(Self {
-                max,
-                queue: 0,
-                wait: Duration::ZERO,
-                status: DEFAULT_STATUS,
-            }),
-            _ => Err(PolicyError::MaxTooLarge),
-        }
+        Self::unchecked(Settings {
+            max,
+            ..Settings::ABSENT
+        })
+        .validated()
     }
 
     /// [`Policy::with_queue`] for numbers that arrive at run time.
@@ -118,20 +156,112 @@ impl Policy {
     /// When `queue` is above [`MAX_QUEUE`], when a wait is given without a queue, and when `wait` is
     /// out of range.
     pub const fn checked_queue(self, queue: u32, wait: Duration) -> Result<Self, PolicyError> {
-        if queue > MAX_QUEUE {
-            return Err(PolicyError::QueueTooLarge);
-        }
         if queue == 0 && !wait.is_zero() {
             return Err(PolicyError::WaitWithoutQueue);
         }
-        match check_wait(queue, wait) {
-            Ok(()) => Ok(Self {
-                queue,
-                wait,
-                ..self
-            }),
-            Err(error) => Err(error),
+        Self {
+            queue,
+            wait,
+            ..self
         }
+        .validated()
+    }
+
+    /// Keeps `reserve` of the permits, fewer than `max`, for calls that are critical.
+    ///
+    /// It is checked and kept. There is no way yet to call a call critical, so nobody is admitted by it.
+    ///
+    /// # Panics
+    /// When it is not below `max`; in a `const` that is a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_reserve(self, reserve: u32) -> Self {
+        match self.checked_reserve(reserve) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_reserve`] for a number that arrives at run time.
+    ///
+    /// # Errors
+    /// When it is not below `max`.
+    pub const fn checked_reserve(self, reserve: u32) -> Result<Self, PolicyError> {
+        Self { reserve, ..self }.validated()
+    }
+
+    /// Lets one key, such as a tenant, hold or wait for at most `per_key` permits: 1 to `max`.
+    ///
+    /// It is checked and kept. There is no way yet to give a call its key, so nobody is rejected by it.
+    ///
+    /// # Panics
+    /// When it is out of range; in a `const` that is a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_per_key(self, per_key: u32) -> Self {
+        match self.checked_per_key(per_key) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_per_key`] for a number that arrives at run time.
+    ///
+    /// # Errors
+    /// When it is 0 or above `max`.
+    pub const fn checked_per_key(self, per_key: u32) -> Result<Self, PolicyError> {
+        Self {
+            per_key: Some(per_key),
+            ..self
+        }
+        .validated()
+    }
+
+    /// Holds the policy against the traffic that was measured: what it would reject of it, and whether
+    /// a full queue drains within `wait`.
+    ///
+    /// Say it last, when `max` and the queue are set.
+    ///
+    /// # Panics
+    /// When more would be rejected than [`Measured`] allows, and when a part of the queue would be dead; in
+    /// a `const` that is a compile error.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use bulkhead_runtime::{Measured, Policy};
+    ///
+    /// // 40 calls a second at peak, of 50 ms each.
+    /// const PEAK: Measured = Measured::new(40, Duration::from_millis(50));
+    /// const REPORTS: Policy = Policy::new(7).with_measured(PEAK);
+    ///
+    /// let error = Policy::new(2).checked_measured(PEAK).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "`max = 2` at 40 calls a second of 50 ms rejects about 40.0 %, and `shed` allows 1.0 %; \
+    ///      max = 6 rejects 1.2 %, max = 7 rejects 0.3 %"
+    /// );
+    /// # assert_eq!(REPORTS.measured(), Some(PEAK));
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn with_measured(self, measured: Measured) -> Self {
+        match self.checked_measured(measured) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_measured`] for numbers that arrive at run time.
+    ///
+    /// # Errors
+    /// As that panics.
+    pub const fn checked_measured(self, measured: Measured) -> Result<Self, PolicyError> {
+        Self {
+            measured: Some(measured),
+            ..self
+        }
+        .validated()
     }
 
     /// Rejects with the HTTP status 503, which is the default, or 429.
@@ -164,9 +294,51 @@ impl Policy {
     /// # Errors
     /// When it is neither 503 nor 429.
     pub const fn checked_status(self, status: u16) -> Result<Self, PolicyError> {
-        match status {
-            503 | 429 => Ok(Self { status, ..self }),
-            _ => Err(PolicyError::StatusNotOurs { status }),
+        Self { status, ..self }.validated()
+    }
+
+    /// The same policy with another `max`, if all the rest still fits.
+    pub(crate) const fn resized(self, max: u32) -> Result<Self, PolicyError> {
+        // What was measured is advice for those who declare, and no reason to refuse an operator.
+        Self {
+            max,
+            measured: None,
+            ..self
+        }
+        .validated()
+    }
+
+    /// Every rule, in the order of the fields.
+    const fn validated(self) -> Result<Self, PolicyError> {
+        if self.max == 0 {
+            return Err(PolicyError::MaxZero);
+        }
+        if self.max > MAX_PERMITS {
+            return Err(PolicyError::MaxTooLarge);
+        }
+        if self.queue > MAX_QUEUE {
+            return Err(PolicyError::QueueTooLarge);
+        }
+        if let Err(error) = check_wait(self.queue, self.wait) {
+            return Err(error);
+        }
+        if let Err(error) = check_reserve(self.max, self.reserve) {
+            return Err(error);
+        }
+        if let Some(per_key) = self.per_key
+            && let Err(error) = check_per_key(self.max, per_key)
+        {
+            return Err(error);
+        }
+        if let Err(error) = check_status(self.status) {
+            return Err(error);
+        }
+        match self.measured {
+            Some(measured) => match measured.check(self.max, self.queue, self.wait) {
+                Ok(()) => Ok(self),
+                Err(error) => Err(error),
+            },
+            None => Ok(self),
         }
     }
 
@@ -194,69 +366,67 @@ impl Policy {
         self.status
     }
 
+    /// Permits that only critical calls are to have; 0 when there is no reserve.
+    #[must_use]
+    pub const fn reserve(&self) -> u32 {
+        self.reserve
+    }
+
+    /// Permits that one key may hold or wait for, if that is bounded.
+    #[must_use]
+    pub const fn per_key(&self) -> Option<u32> {
+        self.per_key
+    }
+
+    /// The traffic that it was declared for, if that was measured.
+    #[must_use]
+    pub const fn measured(&self) -> Option<Measured> {
+        self.measured
+    }
+
     /// For the expansion only, which checks each value under its own span and would otherwise
     /// report a mistake twice.
-    pub(crate) const fn unchecked(max: u32, queue: u32, wait: Duration, status: u16) -> Self {
+    pub(crate) const fn unchecked(settings: Settings) -> Self {
+        let Settings {
+            max,
+            queue,
+            wait,
+            reserve,
+            per_key,
+            status,
+            measured,
+        } = settings;
         Self {
             max,
             queue,
             wait,
+            reserve,
+            per_key,
             status,
+            measured,
         }
     }
 }
 
-const fn check_wait(queue: u32, wait: Duration) -> Result<(), PolicyError> {
-    if queue == 0 {
-        Ok(())
-    } else if less(wait, MIN_DURATION) {
-        Err(PolicyError::WaitTooShort)
-    } else if less(MAX_DURATION, wait) {
-        Err(PolicyError::WaitTooLong)
-    } else {
-        Ok(())
-    }
-}
-
-const fn check_timeout(timeout: Duration) -> Result<(), PolicyError> {
-    if less(timeout, MIN_DURATION) {
-        Err(PolicyError::TimeoutTooShort)
-    } else if less(MAX_DURATION, timeout) {
-        Err(PolicyError::TimeoutTooLong)
-    } else {
-        Ok(())
-    }
-}
-
-/// `a < b`; the trait's operator cannot be called in a `const fn`.
-const fn less(a: Duration, b: Duration) -> bool {
-    a.as_nanos() < b.as_nanos()
-}
-
-/// `[a-z][a-z0-9_.-]*`, at most [`MAX_NAME`] bytes: what every metrics system takes as a label
-/// without quoting.
-pub(crate) const fn check_name(name: &str) -> Result<(), PolicyError> {
-    let bytes = name.as_bytes();
-    if bytes.is_empty() {
-        return Err(PolicyError::NameEmpty);
-    }
-    if bytes[0].is_ascii_whitespace() || bytes[bytes.len() - 1].is_ascii_whitespace() {
-        return Err(PolicyError::NameWhiteSpace);
-    }
-    let mut at = 0;
-    while at < bytes.len() {
-        let legal = match bytes[at] {
-            b'a'..=b'z' => true,
-            b'0'..=b'9' | b'_' | b'-' | b'.' => at > 0,
-            _ => false,
-        };
-        if !legal {
-            return Err(PolicyError::illegal_at(name, at));
+/// As it is written in an attribute: `max = 4, queue = 8, wait = 25ms`.
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "max = {}, queue = {}", self.max, self.queue)?;
+        if self.queue > 0 {
+            write!(f, ", wait = {:?}", self.wait)?;
         }
-        at += 1;
+        if self.reserve > 0 {
+            write!(f, ", reserve = {}", self.reserve)?;
+        }
+        if let Some(per_key) = self.per_key {
+            write!(f, ", per_key = {per_key}")?;
+        }
+        if self.status != DEFAULT_STATUS {
+            write!(f, ", status = {}", self.status)?;
+        }
+        if let Some(measured) = self.measured {
+            write!(f, ", {measured}")?;
+        }
+        Ok(())
     }
-    if bytes.len() > MAX_NAME {
-        return Err(PolicyError::NameTooLong { bytes: bytes.len() });
-    }
-    Ok(())
 }

@@ -8,9 +8,10 @@
 use std::fmt;
 use std::panic::Location;
 
+use crate::dependency::{Dependency, dependencies};
 use crate::observer;
 use crate::partition::{Declared, Live, Partition, State};
-use crate::policy::{DEFAULT_STATUS, Policy, PolicyError, check_name};
+use crate::policy::{Policy, PolicyError, check_name};
 use crate::snapshot::Snapshot;
 use crate::sync::StaticMutex;
 
@@ -35,12 +36,18 @@ const REGISTERED: &str = "";
 static REGISTRY: StaticMutex<Registry> = StaticMutex::new(Registry {
     lives: Vec::new(),
     registered: Vec::new(),
+    replicas: Vec::new(),
 });
+
+/// Held while numbers change, so that nothing comes between a sum and what it was checked for.
+static CHANGES: StaticMutex<()> = StaticMutex::new(());
 
 struct Registry {
     /// One for each identity that was used.
     lives: Vec<&'static Live>,
     registered: Vec<&'static Partition>,
+    /// Those of dependencies that were configured otherwise than declared.
+    replicas: Vec<(&'static Dependency, u32)>,
 }
 
 /// All partitions of the program, one for each identity, ordered by crate and name; those that
@@ -162,6 +169,39 @@ pub fn verify() -> Result<(), VerifyError> {
     }
 }
 
+/// Gives a partition another `max`, unless it or its dependency forbids that.
+pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
+    let policy = live.partition.policy().resized(max)?;
+    let _changes = CHANGES.lock();
+    for dependency in dependencies_of(live) {
+        dependency.check(dependency.numbers(), |partition| match partition.live() {
+            other if std::ptr::eq(other, live) => policy.max(),
+            other => other.gate.max_now(),
+        })?;
+    }
+    live.gate.resize(policy.max());
+    Ok(())
+}
+
+/// The dependencies that count the partition into their sum.
+fn dependencies_of(live: &'static Live) -> impl Iterator<Item = &'static Dependency> {
+    dependencies().filter(move |dependency| {
+        dependency
+            .partitions()
+            .any(|partition| identity(partition) == identity(live.partition))
+    })
+}
+
+/// The replicas of `dependency`, if they were configured otherwise than declared.
+pub(crate) fn replicas(dependency: &Dependency) -> Option<u32> {
+    let registry = REGISTRY.lock();
+    let known = registry
+        .replicas
+        .iter()
+        .find(|(known, _)| known.identity() == dependency.identity());
+    known.map(|(_, replicas)| *replicas)
+}
+
 /// What the identity of `partition` shares; made on its first use.
 pub(crate) fn live(partition: &Partition) -> &'static Live {
     let mut registry = REGISTRY.lock();
@@ -233,19 +273,7 @@ impl fmt::Display for Site<'_> {
         let Declared {
             file, line, policy, ..
         } = self.0;
-        write!(
-            f,
-            "{file}:{line} says max = {}, queue = {}",
-            policy.max(),
-            policy.queue()
-        )?;
-        if policy.queue() > 0 {
-            write!(f, ", wait = {:?}", policy.wait())?;
-        }
-        if policy.status() != DEFAULT_STATUS {
-            write!(f, ", status = {}", policy.status())?;
-        }
-        Ok(())
+        write!(f, "{file}:{line} says {policy}")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every count of a partition at one moment.
 
+use std::iter::Sum;
 use std::time::Duration;
 
 use crate::admission::Tally;
@@ -75,6 +76,17 @@ impl Rejected {
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.full + self.wait_timeout + self.deadline + self.closed
+    }
+}
+
+impl Sum for Rejected {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            full: sum.full + one.full,
+            wait_timeout: sum.wait_timeout + one.wait_timeout,
+            deadline: sum.deadline + one.deadline,
+            closed: sum.closed + one.closed,
+        })
     }
 }
 

@@ -5,7 +5,13 @@
 
 use std::time::Duration;
 
-use super::{MAX_QUEUE, Policy, PolicyError, check_name, check_timeout, check_wait, less};
+use crate::partition::Partition;
+
+use super::measured::{check_mean, check_rate, check_shed};
+use super::rules::{
+    check_name, check_per_key, check_reserve, check_status, check_timeout, check_wait, less,
+};
+use super::{MAX_PERMITS, MAX_QUEUE, Measured, Policy, PolicyError, Rate, Share};
 
 /// `name`, under its value.
 #[track_caller]
@@ -55,9 +61,146 @@ pub const fn timeout(timeout: Duration) {
 /// `status`, under its value.
 #[track_caller]
 pub const fn status(status: u16) {
-    if let Err(error) = Policy::new(1).checked_status(status) {
-        error.panic()
+    demand(check_status(status));
+}
+
+/// `reserve`, under its value. Silent where `max` is out of range by itself.
+#[track_caller]
+pub const fn reserve(max: u32, reserve: u32) {
+    if is_max(max) {
+        demand(check_reserve(max, reserve));
     }
+}
+
+/// `per_key`, under its value. Silent where `max` is out of range by itself.
+#[track_caller]
+pub const fn per_key(max: u32, per_key: u32) {
+    if is_max(max) {
+        demand(check_per_key(max, per_key));
+    }
+}
+
+/// `rate` in calls a second, under its value.
+#[track_caller]
+pub const fn rate(rate: u32) {
+    demand(check_rate(Rate::a_second(rate)));
+}
+
+/// `mean`, under its value.
+#[track_caller]
+pub const fn mean(mean: Duration) {
+    demand(check_mean(mean));
+}
+
+/// `shed` in parts of a million, under its value.
+#[track_caller]
+pub const fn shed(ppm: u32) {
+    demand(check_shed(ppm));
+}
+
+/// What is rejected of the measured traffic, under the value of `max`. Silent where one of the numbers is
+/// out of range by itself.
+#[track_caller]
+pub const fn sheds(max: u32, queue: u32, wait: Duration, measured: Measured) {
+    if is_legal(max, queue, wait, measured) {
+        demand(measured.check_shed(max, queue, wait));
+    }
+}
+
+/// Whether a full queue drains in time, under the value of `queue`. Silent like [`sheds`].
+#[track_caller]
+pub const fn drains(max: u32, queue: u32, wait: Duration, measured: Measured) {
+    if is_legal(max, queue, wait, measured) {
+        demand(measured.check_drains(max, queue, wait));
+    }
+}
+
+const fn is_max(max: u32) -> bool {
+    max > 0 && max <= MAX_PERMITS
+}
+
+const fn is_legal(max: u32, queue: u32, wait: Duration, measured: Measured) -> bool {
+    is_max(max)
+        && queue <= MAX_QUEUE
+        && check_wait(queue, wait).is_ok()
+        && measured.check_values().is_ok()
+}
+
+/// `capacity`, under its value.
+#[track_caller]
+pub const fn capacity(capacity: u32) {
+    if capacity == 0 {
+        PolicyError::CapacityZero.panic()
+    }
+}
+
+/// `spare`, under its value. Silent where `capacity` is wrong by itself.
+#[track_caller]
+pub const fn spare(capacity: u32, spare: u32) {
+    if capacity > 0 && spare >= capacity {
+        PolicyError::SpareNotBelowCapacity { spare, capacity }.panic()
+    }
+}
+
+/// `replicas`, under its value.
+#[track_caller]
+pub const fn replicas(replicas: u32) {
+    if replicas == 0 {
+        PolicyError::ReplicasZero.panic()
+    }
+}
+
+/// The sum of a dependency, under the value of `capacity`. Silent where one of the numbers is wrong by
+/// itself.
+#[track_caller]
+pub const fn sum(
+    dependency: &'static str,
+    capacity: u32,
+    spare: u32,
+    replicas: u32,
+    partitions: &[&Partition],
+) {
+    let share = Share {
+        capacity,
+        spare,
+        replicas,
+    };
+    let mut sum = 0_u64;
+    let mut at = 0;
+    while at < partitions.len() {
+        sum += partitions[at].policy().max() as u64;
+        at += 1;
+    }
+    if share.check().is_ok() {
+        demand(share.fits(dependency, sum));
+    }
+}
+
+/// That no two partitions of a dependency have one name: they would be one partition, and the sum would
+/// count it twice.
+#[track_caller]
+pub const fn distinct(partitions: &[&Partition]) {
+    let mut later = 0;
+    while later < partitions.len() {
+        let mut earlier = 0;
+        while earlier < later {
+            let name = partitions[later].name();
+            if same(name, partitions[earlier].name()) {
+                PolicyError::NameTwice { name }.panic()
+            }
+            earlier += 1;
+        }
+        later += 1;
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// The `longest` of a layer that holds its permit until the body has ended.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::measured::{Enough, Measured};
 use super::text::{self, Text};
 use super::{MAX_NAME, MAX_PERMITS, MAX_QUEUE};
 
@@ -46,6 +47,94 @@ pub enum PolicyError {
         wait: Duration,
         /// The longest time of the body.
         timeout: Duration,
+    },
+    /// `reserve` leaves nothing for other calls.
+    #[non_exhaustive]
+    ReserveNotBelowMax {
+        /// The reserve.
+        reserve: u32,
+        /// All permits.
+        max: u32,
+    },
+    /// `per_key = 0`.
+    PerKeyZero,
+    /// One key may have more than there is.
+    #[non_exhaustive]
+    PerKeyAboveMax {
+        /// Permits of one key.
+        per_key: u32,
+        /// All permits.
+        max: u32,
+    },
+    /// `rate = 0`.
+    RateZero,
+    /// `mean` of no time.
+    MeanZero,
+    /// `mean` above [`MAX_DURATION`](super::MAX_DURATION).
+    MeanTooLong,
+    /// `shed = 0%`.
+    ShedZero,
+    /// `shed` of 100 % or more.
+    ShedTooLarge,
+    /// More of the measured traffic would be rejected than may be.
+    #[non_exhaustive]
+    Sheds {
+        /// All permits.
+        max: u32,
+        /// What they would reject, in parts of a million.
+        rejects: u32,
+        /// The traffic.
+        measured: Measured,
+        /// What would do, if anything.
+        enough: Option<Enough>,
+    },
+    /// Callers in a full queue that can never be served in time.
+    #[non_exhaustive]
+    DeadPlaces {
+        /// The length of the queue.
+        queue: u32,
+        /// How many of its places are dead.
+        dead: u32,
+        /// All permits.
+        max: u32,
+        /// The longest time in the queue.
+        wait: Duration,
+        /// The mean time of a call.
+        mean: Duration,
+    },
+    /// `capacity = 0`.
+    CapacityZero,
+    /// Nothing is left of the capacity.
+    #[non_exhaustive]
+    SpareNotBelowCapacity {
+        /// What is kept free.
+        spare: u32,
+        /// What the dependency can take.
+        capacity: u32,
+    },
+    /// `replicas = 0`.
+    ReplicasZero,
+    /// Two partitions of a dependency have one name.
+    #[non_exhaustive]
+    NameTwice {
+        /// The name.
+        name: &'static str,
+    },
+    /// The partitions of a dependency take more than it can.
+    #[non_exhaustive]
+    OverCapacity {
+        /// The name of the dependency.
+        dependency: &'static str,
+        /// What its partitions take in one replica.
+        sum: u64,
+        /// What they take in all.
+        taken: u64,
+        /// What the dependency can take.
+        capacity: u32,
+        /// What of it is kept free.
+        spare: u32,
+        /// Processes that can run at once.
+        replicas: u32,
     },
     /// A `status` that does not say "come back later".
     #[non_exhaustive]
@@ -125,6 +214,112 @@ impl PolicyError {
                 .str(") must be shorter than `timeout` (")
                 .duration(timeout)
                 .str("): a call may not queue for longer than it may run"),
+            Self::ReserveNotBelowMax { reserve, max } => text
+                .str("`reserve = ")
+                .number(reserve as u64)
+                .str("` leaves nothing of `max = ")
+                .number(max as u64)
+                .str("` for calls that are not critical: it must be smaller"),
+            Self::PerKeyZero => {
+                text.str("`per_key` must be at least 1: with 0 every call with a key would be rejected")
+            }
+            Self::PerKeyAboveMax { per_key, max } => text
+                .str("`per_key = ")
+                .number(per_key as u64)
+                .str("` is more than there is: `max = ")
+                .number(max as u64)
+                .str("`"),
+            Self::RateZero => text.str("`rate` must be above 0: the calls a second that were measured at peak"),
+            Self::MeanZero => text.str("`mean` must be above 0: the mean time of a call, as it was measured"),
+            Self::MeanTooLong => text.str("`mean` is too long: the limit is 365 days"),
+            Self::ShedZero => text.str(
+                "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+            ),
+            Self::ShedTooLarge => text.str("`shed` must be below 100 %: else it allows to reject every call"),
+            Self::Sheds {
+                max,
+                rejects,
+                measured,
+                enough,
+            } => {
+                let text = measured
+                    .written(text.str("`max = ").number(max as u64).str("` at "))
+                    .str(" rejects about ")
+                    .percent(rejects)
+                    .str(", and `shed` allows ")
+                    .percent(measured.shed_ppm());
+                match enough {
+                    None => text.str("; no `max` would do"),
+                    Some(enough) if enough.max - 1 <= max => text.str("; ").rejects(enough.max, enough.rejects),
+                    Some(enough) => text
+                        .str("; ")
+                        .rejects(enough.max - 1, enough.one_less_rejects)
+                        .str(", ")
+                        .rejects(enough.max, enough.rejects),
+                }
+            }
+            Self::DeadPlaces {
+                queue,
+                dead,
+                max,
+                wait,
+                mean,
+            } => text
+                .str("of `queue = ")
+                .number(queue as u64)
+                .str("` the last ")
+                .number(dead as u64)
+                .str(" are dead: ")
+                .number(max as u64)
+                .str(" permits at ")
+                .spaced_duration(mean)
+                .str(" a call serve ")
+                .number((queue - dead) as u64)
+                .str(" within `wait` (")
+                .duration(wait)
+                .str("); write `queue = ")
+                .number((queue - dead) as u64)
+                .str("` or a longer `wait`"),
+            Self::CapacityZero => {
+                text.str("`capacity` must be at least 1: the calls that the dependency can take at once")
+            }
+            Self::SpareNotBelowCapacity { spare, capacity } => text
+                .str("`spare = ")
+                .number(spare as u64)
+                .str("` leaves nothing of `capacity = ")
+                .number(capacity as u64)
+                .str("`: it must be smaller"),
+            Self::ReplicasZero => {
+                text.str("`replicas` must be at least 1: the most processes that can run at once, surge included")
+            }
+            Self::NameTwice { name } => text
+                .str("`")
+                .str(name)
+                .str("` is the name of two partitions here, which makes them one: give each a name of its own"),
+            Self::OverCapacity {
+                dependency,
+                sum,
+                taken,
+                capacity,
+                spare,
+                replicas,
+            } => text
+                .str("`")
+                .str(dependency)
+                .str("` is over by ")
+                .number(taken - capacity.saturating_sub(spare) as u64)
+                .str(": its partitions take ")
+                .number(sum)
+                .str(" in each of ")
+                .number(replicas as u64)
+                .str(" replicas, ")
+                .number(taken)
+                .str(" in all, and `capacity = ")
+                .number(capacity as u64)
+                .str("` less `spare = ")
+                .number(spare as u64)
+                .str("` leaves ")
+                .number(capacity.saturating_sub(spare) as u64),
             Self::StatusNotOurs { status } => text
                 .str("`status` must be 503 or 429, found ")
                 .number(status as u64)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-const CAPACITY: usize = 192;
+const CAPACITY: usize = 320;
 
 /// A string of at most `CAPACITY` bytes; longer text is a compile error in the `const` that builds
 /// it and a panic elsewhere, and no message of this crate is that long.
@@ -53,14 +53,60 @@ impl Text {
 
     /// `5s`, `1.5s`, `25ms`, `0.5ms`: as short as the number allows.
     pub(super) const fn duration(self, duration: Duration) -> Self {
+        self.duration_with(duration, "")
+    }
+
+    const fn duration_with(self, duration: Duration, space: &str) -> Self {
         let (secs, nanos) = (duration.as_secs(), duration.subsec_nanos());
         if secs > 0 {
-            self.number(secs).fraction(nanos, 100_000_000).str("s")
+            self.number(secs)
+                .fraction(nanos, 100_000_000)
+                .str(space)
+                .str("s")
         } else {
             self.number((nanos / 1_000_000) as u64)
                 .fraction(nanos % 1_000_000, 100_000)
+                .str(space)
                 .str("ms")
         }
+    }
+
+    /// The same with a space before its unit: `50 ms`.
+    pub(super) const fn spaced_duration(self, duration: Duration) -> Self {
+        self.duration_with(duration, " ")
+    }
+
+    /// `40` for 40,000, `0.5` for 500.
+    pub(super) const fn thousandths(self, thousandths: u64) -> Self {
+        self.number(thousandths / 1_000)
+            .fraction((thousandths % 1_000) as u32, 100)
+    }
+
+    /// A share in parts of a million: `40.0 %`, `1.2 %`, and below a tenth of a percent `0.03 %`.
+    pub(super) const fn percent(self, ppm: u32) -> Self {
+        // Halves are rounded up, at the last digit that is written.
+        let unit = match ppm {
+            950.. => 1_000,
+            95.. => 100,
+            10.. => 10,
+            _ => 1,
+        };
+        let rounded = (ppm + unit / 2) / unit * unit;
+        let mut text = self.number((rounded / 10_000) as u64).str(".");
+        let mut digit = 1_000;
+        while digit >= unit {
+            text = text.number((rounded / digit % 10) as u64);
+            digit /= 10;
+        }
+        text.str(" %")
+    }
+
+    /// `max = 7 rejects 0.3 %`
+    pub(super) const fn rejects(self, max: u32, ppm: u32) -> Self {
+        self.str("max = ")
+            .number(max as u64)
+            .str(" rejects ")
+            .percent(ppm)
     }
 
     const fn fraction(self, mut rest: u32, mut unit: u32) -> Self {

@@ -18,6 +18,11 @@ impl Gate {
         self.hand_over();
     }
 
+    /// The permits that there are.
+    pub(crate) fn max_now(&self) -> u32 {
+        self.max()
+    }
+
     /// Lets nobody in any more. Those that wait are turned away; those in flight, and those that were
     /// granted a permit, go on.
     pub(crate) fn close(&self) {

@@ -1,0 +1,83 @@
+//! The rules about one value, or about two that stand side by side.
+
+use std::time::Duration;
+
+use super::{MAX_DURATION, MAX_NAME, MIN_DURATION, PolicyError};
+
+pub(super) const fn check_wait(queue: u32, wait: Duration) -> Result<(), PolicyError> {
+    if queue == 0 {
+        Ok(())
+    } else if less(wait, MIN_DURATION) {
+        Err(PolicyError::WaitTooShort)
+    } else if less(MAX_DURATION, wait) {
+        Err(PolicyError::WaitTooLong)
+    } else {
+        Ok(())
+    }
+}
+
+pub(super) const fn check_timeout(timeout: Duration) -> Result<(), PolicyError> {
+    if less(timeout, MIN_DURATION) {
+        Err(PolicyError::TimeoutTooShort)
+    } else if less(MAX_DURATION, timeout) {
+        Err(PolicyError::TimeoutTooLong)
+    } else {
+        Ok(())
+    }
+}
+
+/// `a < b`; the trait's operator cannot be called in a `const fn`.
+pub(super) const fn less(a: Duration, b: Duration) -> bool {
+    a.as_nanos() < b.as_nanos()
+}
+
+/// `[a-z][a-z0-9_.-]*`, at most [`MAX_NAME`] bytes: what every metrics system takes as a label
+/// without quoting.
+pub(crate) const fn check_name(name: &str) -> Result<(), PolicyError> {
+    let bytes = name.as_bytes();
+    if bytes.is_empty() {
+        return Err(PolicyError::NameEmpty);
+    }
+    if bytes[0].is_ascii_whitespace() || bytes[bytes.len() - 1].is_ascii_whitespace() {
+        return Err(PolicyError::NameWhiteSpace);
+    }
+    let mut at = 0;
+    while at < bytes.len() {
+        let legal = match bytes[at] {
+            b'a'..=b'z' => true,
+            b'0'..=b'9' | b'_' | b'-' | b'.' => at > 0,
+            _ => false,
+        };
+        if !legal {
+            return Err(PolicyError::illegal_at(name, at));
+        }
+        at += 1;
+    }
+    if bytes.len() > MAX_NAME {
+        return Err(PolicyError::NameTooLong { bytes: bytes.len() });
+    }
+    Ok(())
+}
+
+pub(super) const fn check_reserve(max: u32, reserve: u32) -> Result<(), PolicyError> {
+    if reserve < max {
+        Ok(())
+    } else {
+        Err(PolicyError::ReserveNotBelowMax { reserve, max })
+    }
+}
+
+pub(super) const fn check_per_key(max: u32, per_key: u32) -> Result<(), PolicyError> {
+    match per_key {
+        0 => Err(PolicyError::PerKeyZero),
+        _ if per_key > max => Err(PolicyError::PerKeyAboveMax { per_key, max }),
+        _ => Ok(()),
+    }
+}
+
+pub(super) const fn check_status(status: u16) -> Result<(), PolicyError> {
+    match status {
+        503 | 429 => Ok(()),
+        _ => Err(PolicyError::StatusNotOurs { status }),
+    }
+}

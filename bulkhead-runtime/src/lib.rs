@@ -84,6 +84,7 @@ mod dependency;
 mod error;
 mod foreign;
 mod function;
+mod mode;
 mod observer;
 mod outcome;
 mod partition;
@@ -101,6 +102,7 @@ pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
 pub use error::{
     BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
 };
+pub use mode::{Mode, UnknownMode};
 pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};
 pub use partition::Partition;
 pub use policy::{

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::admission::Gate;
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
+use crate::mode::Mode;
 #[cfg(feature = "tracing")]
 use crate::observer::Sampling;
 use crate::policy::{Policy, PolicyError};
@@ -347,6 +348,44 @@ impl Partition {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(self.live())
+    }
+
+    /// The same, and from here on [`highest_in_flight`](Snapshot::highest_in_flight) and
+    /// [`highest_waiting`](Snapshot::highest_waiting) are those since now.
+    ///
+    /// For the one that looks at regular times, such as an exporter of metrics: a peak between two of its
+    /// looks is not lost. [`snapshot`](Self::snapshot) is for everybody else.
+    #[must_use = "the highest numbers since the last look are told once"]
+    pub fn take_snapshot(&self) -> Snapshot {
+        let live = self.live();
+        Snapshot::from_tally(live, live.gate.tally_and_restart())
+    }
+
+    /// Says whether it rejects, for all handles of its identity, from now on.
+    ///
+    /// Calls that wait when a mode begins that rejects nobody are let in at once. Back in
+    /// [`Enforce`](Mode::Enforce), nobody is admitted until fewer than `max` are in flight. Calls that end
+    /// while it is [`Off`](Mode::Off) are not counted.
+    ///
+    /// Above 2,097,151 calls in flight every mode rejects.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bulkhead_runtime::{partition, Mode, Partition};
+    /// #[partition(name = "suspected", max = 1)]
+    /// static SUSPECTED: Partition;
+    ///
+    /// SUSPECTED.mode(Mode::Observe);
+    /// let both = (SUSPECTED.try_enter()?, SUSPECTED.try_enter()?);
+    /// assert_eq!(SUSPECTED.snapshot().would_reject, 1);
+    ///
+    /// SUSPECTED.mode(Mode::Enforce);
+    /// drop(both.0);
+    /// assert!(SUSPECTED.try_enter().is_err(), "one is still in flight");
+    /// # Ok::<(), bulkhead_runtime::BulkheadError>(())
+    /// ```
+    pub fn mode(&self, mode: Mode) {
+        self.live().gate.change(|terms| terms.mode = mode);
     }
 
     /// What its identity shares; found on first use.

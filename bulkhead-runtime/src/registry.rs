@@ -179,7 +179,7 @@ pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
             other => other.gate.max_now(),
         })?;
     }
-    live.gate.resize(policy.max());
+    live.gate.change(|terms| terms.max = policy.max());
     Ok(())
 }
 

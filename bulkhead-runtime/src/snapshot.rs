@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::time::Duration;
 
 use crate::admission::Tally;
+use crate::mode::Mode;
 use crate::outcome::Outcomes;
 use crate::partition::Live;
 
@@ -29,7 +30,7 @@ pub struct Snapshot {
     pub crate_name: &'static str,
     /// Permits that there are: those of the policy, or of the last [`resize`](crate::Partition::resize).
     pub max: u64,
-    /// Calls that may wait.
+    /// Calls that may wait, as the policy or [`configure`](crate::configure) says.
     pub queue: u64,
     /// Bodies that run.
     pub in_flight: u64,
@@ -39,6 +40,13 @@ pub struct Snapshot {
     pub waiting: u64,
     /// Permits left.
     pub headroom: u64,
+    /// The most permits that were in use at once, granted ones included, since the last
+    /// [`take_snapshot`](crate::Partition::take_snapshot).
+    pub highest_in_flight: u64,
+    /// The most calls that waited at once, since then.
+    pub highest_waiting: u64,
+    /// Whether it rejects.
+    pub mode: Mode,
     /// Whether it is [closed](crate::Partition::close).
     pub is_closed: bool,
     /// Calls that ever came.
@@ -49,6 +57,8 @@ pub struct Snapshot {
     pub abandoned: u64,
     /// Calls whose body never started, by reason.
     pub rejected: Rejected,
+    /// Calls that ran in the mode [`Observe`](Mode::Observe) and would have been rejected.
+    pub would_reject: u64,
     /// How the admitted calls ended.
     pub outcomes: Outcomes,
     /// The moving mean of the time from permit to end, queueing not included; zero before the first
@@ -92,8 +102,15 @@ impl Sum for Rejected {
 
 impl Snapshot {
     pub(crate) fn of(live: &Live) -> Self {
+        Self::from_tally(live, live.gate.tally())
+    }
+
+    pub(crate) fn from_tally(live: &Live, tally: Tally) -> Self {
         let Tally {
-            max,
+            terms,
+            highest_in_flight,
+            highest_waiting,
+            would_reject,
             is_closed,
             in_flight,
             granted,
@@ -105,9 +122,9 @@ impl Snapshot {
             abandoned,
             outcomes,
             mean,
-        } = live.gate.tally();
+        } = tally;
         let declared = live.partition.declared();
-        let [max, queue] = [max, declared.policy.queue()].map(u64::from);
+        let [max, queue] = [terms.max, terms.queue].map(u64::from);
         let [in_flight, granted, waiting] = [in_flight, granted, waiting].map(u64::from);
         let rejected = Rejected {
             full,
@@ -124,12 +141,16 @@ impl Snapshot {
             in_flight,
             granted,
             waiting,
+            highest_in_flight: highest_in_flight.into(),
+            highest_waiting: highest_waiting.into(),
+            mode: terms.mode,
             is_closed,
             headroom: max.saturating_sub(in_flight + granted),
             started: waiting + granted + admitted + rejected.total() + abandoned,
             admitted,
             abandoned,
             rejected,
+            would_reject,
             outcomes,
             mean_call: mean,
         }

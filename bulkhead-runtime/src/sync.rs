@@ -65,3 +65,28 @@ impl<T> std::ops::Deref for OwnLine<T> {
         &self.0
     }
 }
+
+/// A number for statistics only. No decision hangs on it, so loom need not explore it.
+#[derive(Default)]
+pub(crate) struct Highest(std::sync::atomic::AtomicU32);
+
+impl Highest {
+    /// Costs a look where `number` is no higher than what was.
+    #[inline]
+    pub(crate) fn raise(&self, number: u32) {
+        if number > self.get() {
+            self.0
+                .fetch_max(number, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u32 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Begins anew at `number`; tells what was.
+    pub(crate) fn restart(&self, number: u32) -> u32 {
+        self.0.swap(number, std::sync::atomic::Ordering::Relaxed)
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::terms::Terms;
 use crate::outcome::{Outcome, Outcomes};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -18,7 +19,10 @@ pub(crate) struct Load {
 /// Every count at one moment.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    pub(crate) max: u32,
+    pub(crate) terms: Terms,
+    pub(crate) highest_in_flight: u32,
+    pub(crate) highest_waiting: u32,
+    pub(crate) would_reject: u64,
     pub(crate) is_closed: bool,
     pub(crate) in_flight: u32,
     pub(crate) granted: u32,

@@ -114,8 +114,10 @@ impl<'g> Entry<'g> {
             }
             Patience::Until(deadline) => {
                 let since = time::now();
-                if deadline <= since {
-                    return Arrival::Ready(Err(Rejection::spent(gate.reject_spent())));
+                if deadline <= since
+                    && let Some(load) = gate.reject_spent()
+                {
+                    return Arrival::Ready(Err(Rejection::spent(load)));
                 }
                 if let Some(flight) = gate.enter_at_once() {
                     return Arrival::Ready(Ok(Passage::at_once(flight)));

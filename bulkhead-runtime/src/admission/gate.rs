@@ -28,12 +28,13 @@ use std::time::Duration;
 
 use super::counts::{Counts, Load, Mean};
 use super::flight::Flight;
+use super::terms::Terms;
 use super::waitlist::{Bound, Waitlist};
 use super::word::Word;
 use crate::foreign::harmless;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
-use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, OwnLine};
+use crate::sync::{AtomicU32, AtomicU64, Highest, Mutex, Ordering, OwnLine};
 use crate::time::Instant;
 
 pub(crate) struct Gate {
@@ -45,18 +46,26 @@ pub(crate) struct Gate {
 /// What every call reads.
 struct Entrance {
     word: AtomicU64,
-    /// Written under the lock, before the word is changed.
-    max: AtomicU32,
-    queue: u32,
+    /// How many may be in flight before somebody looks closer: `max` as a rule. Written under the lock,
+    /// before the word is changed.
+    limit: AtomicU32,
     /// Granted and not claimed; written under the lock.
     unclaimed: AtomicU32,
+    highest: Highest,
     mean: Mean,
-    wait: Duration,
+    /// What holds now is the ledger's; these are its numbers for those that need no more than one of them.
+    max: AtomicU32,
+    queue: AtomicU32,
+    wait_nanos: AtomicU64,
 }
 
 /// What only the lock protects, counts of what happens under it included.
 struct Ledger {
+    terms: Terms,
     waitlist: Waitlist,
+    highest_waiting: u32,
+    /// Let in while it was observed, and would have been rejected.
+    would_reject: u64,
     /// Successes carried over from the word.
     successes: u64,
     wait_timeout: u64,
@@ -99,26 +108,32 @@ enum Room {
 
 impl Room {
     /// The word after the grant, if there is room for it.
-    fn taken_from(self, word: Word, max: u32) -> Option<Word> {
+    fn taken_from(self, word: Word, limit: u32) -> Option<Word> {
         match self {
-            Self::Free => word.has_room(max).then(|| word.plus_one()),
-            Self::PassedOn { success } => word.may_pass_on(max).then(|| word.passed_on(success)),
+            Self::Free => word.has_room(limit).then(|| word.plus_one()),
+            Self::PassedOn { success } => word.may_pass_on(limit).then(|| word.passed_on(success)),
         }
     }
 }
 
 impl Gate {
     pub(crate) fn new(policy: Policy) -> Self {
+        let terms = Terms::of(policy);
         let entrance = Entrance {
-            word: AtomicU64::new(Word::idle(policy.queue()).0),
-            max: AtomicU32::new(policy.max()),
-            queue: policy.queue(),
+            word: AtomicU64::new(Word::idle(terms.places()).0),
+            limit: AtomicU32::new(terms.limit()),
             unclaimed: AtomicU32::new(0),
+            highest: Highest::default(),
             mean: Mean::default(),
-            wait: policy.wait(),
+            max: AtomicU32::new(terms.max),
+            queue: AtomicU32::new(terms.queue),
+            wait_nanos: AtomicU64::new(nanos(terms.wait)),
         };
         let ledger = Ledger {
+            terms,
             waitlist: Waitlist::new(),
+            highest_waiting: 0,
+            would_reject: 0,
             successes: 0,
             wait_timeout: 0,
             deadline: 0,
@@ -134,7 +149,12 @@ impl Gate {
 
     /// The longest time in the queue.
     pub(super) fn wait(&self) -> Duration {
-        self.entrance.wait
+        Duration::from_nanos(self.entrance.wait_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Calls that may wait.
+    pub(crate) fn queue(&self) -> u32 {
+        self.entrance.queue.load(Ordering::Relaxed)
     }
 
     /// The time for which a permit was held.
@@ -147,18 +167,28 @@ impl Gate {
     #[inline]
     pub(super) fn leave(&self, outcome: Outcome) {
         self.recover();
+        let word = self.word();
+        if word.is_unusual_to_leave() {
+            return self.leave_otherwise(word, outcome);
+        }
         // Counted before the permit is free, so that whoever is admitted on it sees the count.
         self.counts.ended(outcome);
-        let success = outcome == Outcome::Success;
-        if self.word().has_waiters() {
-            self.pass_on(success);
-        } else {
-            self.give_up(success);
+        self.give_up(outcome == Outcome::Success);
+    }
+
+    /// Where somebody waits, or where what ends is not counted.
+    #[inline(never)]
+    fn leave_otherwise(&self, word: Word, outcome: Outcome) {
+        if !word.is_off() {
+            self.counts.ended(outcome);
+            return self.pass_on(outcome == Outcome::Success);
+        }
+        if self.release(false).has_waiters() {
+            self.hand_over();
         }
     }
 
     /// Gives a permit straight to the head of the queue, without a moment in which it is free.
-    #[inline(never)]
     fn pass_on(&self, success: bool) {
         let mut ledger = self.ledger.lock();
         let Some((waker, word)) = self.grant(&mut ledger, Room::PassedOn { success }) else {
@@ -221,7 +251,7 @@ impl Gate {
     /// release adds to it is that one's to hand over.
     #[inline]
     fn leaves_something(&self, word: Word) -> bool {
-        word.has_waiters() && word.has_room(self.max()) || word.must_carry()
+        word.has_waiters() && word.has_room(self.limit()) || word.must_carry()
     }
 
     /// Grants a permit to the head of the queue if there is one, and room for it. Tells the word as it
@@ -229,13 +259,16 @@ impl Gate {
     fn grant(&self, ledger: &mut Ledger, room: Room) -> Option<(Option<Waker>, Word)> {
         let waiting = ledger.waitlist.waiting().checked_sub(1)?;
         let mut word = self.word();
-        room.taken_from(word, self.max())?;
+        room.taken_from(word, self.limit())?;
         // Raised before the word is: who finds no room because of this grant must find the grant.
         self.tell_unclaimed(ledger.waitlist.granted() + 1);
-        while let Some(next) = room.taken_from(word, self.max()) {
-            let next = next.with_waiting(waiting, self.entrance.queue);
+        while let Some(next) = room.taken_from(word, self.limit()) {
+            let next = next.with_waiting(waiting, ledger.terms.places());
             match self.exchange(word, next) {
-                Ok(()) => return Some((ledger.waitlist.grant_head(), next)),
+                Ok(()) => {
+                    self.entrance.highest.raise(next.in_flight());
+                    return Some((ledger.waitlist.grant_head(), next));
+                }
                 Err(changed) => word = changed,
             }
         }
@@ -277,10 +310,10 @@ impl Gate {
         )
     }
 
-    /// Read after the word, it is the `max` that the word stands for, or a newer one.
+    /// Read after the word, it is the limit that the word stands for, or a newer one.
     #[inline]
-    fn max(&self) -> u32 {
-        self.entrance.max.load(Ordering::Acquire)
+    fn limit(&self) -> u32 {
+        self.entrance.limit.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -305,7 +338,7 @@ impl Gate {
     fn load_at(&self, word: Word, waiting: u32) -> Load {
         Load {
             in_flight: word.in_flight(),
-            max: self.max(),
+            max: self.max_now(),
             waiting,
             mean: self.entrance.mean.get(),
         }
@@ -328,6 +361,10 @@ impl Ledger {
         };
         *count += 1;
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Wakes, outside every lock. A waker is foreign code, and those behind it must not be stranded by

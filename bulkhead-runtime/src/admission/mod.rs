@@ -15,6 +15,7 @@ mod gate;
 #[cfg(all(test, bulkhead_loom))]
 mod model;
 mod rejection;
+mod terms;
 mod waiter;
 mod waitlist;
 mod word;
@@ -24,4 +25,5 @@ pub(crate) use entry::{Entry, Passage, Patience, Waited};
 pub(crate) use flight::Flight;
 pub(crate) use gate::Gate;
 pub(crate) use rejection::Rejection;
+pub(crate) use terms::Terms;
 pub(crate) use waitlist::Bound;

@@ -390,7 +390,7 @@ fn growing_and_releasing_at_once_serves_the_waiters() {
         let second = join(&gate, Waker::noop(), in_time());
         let operator = thread::spawn({
             let gate = Arc::clone(&gate);
-            move || gate.resize(2)
+            move || gate.change(|terms| terms.max = 2)
         });
         release(&gate);
         operator.join().unwrap();
@@ -413,7 +413,7 @@ fn nobody_is_admitted_by_the_old_number_after_a_shrink_has_returned() {
         let operator = thread::spawn({
             let (gate, shrunk) = (Arc::clone(&gate), Arc::clone(&shrunk));
             move || {
-                gate.resize(1);
+                gate.change(|terms| terms.max = 1);
                 shrunk.store(true, Ordering::Relaxed);
             }
         });

@@ -6,13 +6,14 @@
 //! | 21 | somebody waits | under the lock |
 //! | 22 | the queue has no place left | under the lock |
 //! | 23 | closed | under the lock |
-//! | 24–30 | how often `max` was changed, modulo 128 | under the lock |
+//! | 24–29 | how often the limit was changed, modulo 64 | under the lock |
+//! | 30 | off: what ends is not counted | under the lock |
 //! | 31 | the next call is timed | without the lock |
 //! | 32–63 | successes not yet carried into the ledger | without the lock |
 //!
-//! `max` itself stands beside the word: there is no space for it here. A resize stores it first and
-//! then changes the word; whoever has read the word, then `max`, and still finds the same word when it
-//! exchanges it, has therefore decided by a `max` that holds.
+//! The limit itself, which is `max` as a rule, stands beside the word: there is no space for it here. A
+//! resize stores it first and then changes the word; whoever has read the word, then the limit, and still
+//! finds the same word when it exchanges it, has therefore decided by a limit that holds.
 //!
 //! Successes are counted here because a release has to write the word anyway: the usual call then
 //! costs two atomic operations and not three.
@@ -22,11 +23,16 @@
 pub(super) struct Word(pub(super) u64);
 
 const IN_FLIGHT: u64 = (1 << 21) - 1;
+
+/// No more can be in flight than the word can count, in any mode.
+pub(super) const CEILING: u32 = IN_FLIGHT as u32;
+
 const WAITERS: u64 = 1 << 21;
 const QUEUE_FULL: u64 = 1 << 22;
 const CLOSED: u64 = 1 << 23;
 const RESIZED: u64 = 1 << 24;
-const RESIZES: u64 = 0x7f << 24;
+const RESIZES: u64 = 0x3f << 24;
+const OFF: u64 = 1 << 30;
 const TIMED: u64 = 1 << 31;
 const SUCCESS: u64 = 1 << 32;
 
@@ -57,12 +63,12 @@ impl Word {
         Self(TIMED).with_waiting(0, queue)
     }
 
-    pub(super) const fn decide(self, max: u32) -> Decision {
-        if self.0 & (CLOSED | WAITERS) == 0 && self.has_room(max) {
+    pub(super) const fn decide(self, limit: u32) -> Decision {
+        if self.0 & (CLOSED | WAITERS) == 0 && self.has_room(limit) {
             Decision::Admit(self.admitted())
         } else if self.is_closed() {
             Decision::Closed
-        } else if !self.has_room(max) && self.queue_is_full() {
+        } else if !self.has_room(limit) && self.queue_is_full() {
             Decision::Reject
         } else {
             Decision::Ask
@@ -73,8 +79,8 @@ impl Word {
         (self.0 & IN_FLIGHT) as u32
     }
 
-    pub(super) const fn has_room(self, max: u32) -> bool {
-        self.in_flight() < max
+    pub(super) const fn has_room(self, limit: u32) -> bool {
+        self.in_flight() < limit
     }
 
     pub(super) const fn has_waiters(self) -> bool {
@@ -97,14 +103,27 @@ impl Word {
         })
     }
 
-    /// Another word than before, so that no exchange by the old `max` succeeds.
+    pub(super) const fn is_off(self) -> bool {
+        self.0 & OFF != 0
+    }
+
+    /// Whether a call that ends has more to do than to be counted and to give up its permit.
+    pub(super) const fn is_unusual_to_leave(self) -> bool {
+        self.0 & (WAITERS | OFF) != 0
+    }
+
+    pub(super) const fn with_off(self, off: bool) -> Self {
+        Self(if off { self.0 | OFF } else { self.0 & !OFF })
+    }
+
+    /// Another word than before, so that no exchange by the old limit succeeds.
     pub(super) const fn resized(self) -> Self {
         Self(self.0 & !RESIZES | (self.0.wrapping_add(RESIZED) & RESIZES))
     }
 
     /// Whether a permit that comes back may go on to a waiter: not after a shrink that it exceeds.
-    pub(super) const fn may_pass_on(self, max: u32) -> bool {
-        self.in_flight() <= max
+    pub(super) const fn may_pass_on(self, limit: u32) -> bool {
+        self.in_flight() <= limit
     }
 
     /// The same number in flight, and one success more if that is how the call before ended.
@@ -215,21 +234,23 @@ mod tests {
             .with_successes(9);
         assert_eq!(word.with_closed(true).decide(MAX_PERMITS), Decision::Closed);
         assert_eq!(word.with_closed(true).with_closed(false), word);
+        assert!(word.with_off(true).is_off() && !word.is_off());
+        assert_eq!(word.with_off(true).with_off(false), word);
         let mut resized = word;
-        for _ in 0..128 {
+        for _ in 0..64 {
             assert_eq!(
                 (
                     resized.in_flight(),
                     resized.has_waiters(),
                     resized.successes(),
-                    resized.is_closed()
+                    resized.is_closed() || resized.is_off()
                 ),
                 (1, true, 9, false)
             );
             assert_ne!(resized.resized(), resized);
             resized = resized.resized();
         }
-        assert_eq!(resized, word, "modulo 128");
+        assert_eq!(resized, word, "modulo 64");
     }
 
     #[test]

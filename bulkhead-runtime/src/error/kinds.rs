@@ -77,7 +77,7 @@ impl BulkheadFull {
     /// Calls that may wait.
     #[must_use]
     pub fn queue(&self) -> u32 {
-        self.origin.partition.policy().queue()
+        self.origin.partition.live().gate.queue()
     }
 }
 

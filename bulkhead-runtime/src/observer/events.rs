@@ -52,7 +52,7 @@ pub(super) fn rejected(sampling: &Sampling, partition: &Partition, error: &Bulkh
         in_flight = load.in_flight,
         max = load.max,
         waiting = load.waiting,
-        queue = partition.policy().queue(),
+        queue = partition.live().gate.queue(),
         suppressed,
         "call rejected"
     );

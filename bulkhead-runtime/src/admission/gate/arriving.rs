@@ -7,8 +7,9 @@ use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::waitlist::{Bound, SlotIndex};
-use crate::admission::word::{Decision, Word};
+use crate::admission::word::{CEILING, Decision, Word};
 use crate::foreign::drop_harmlessly;
+use crate::mode::Mode;
 use crate::time::{self, Instant};
 
 /// What became of a newcomer that would wait.
@@ -35,9 +36,12 @@ impl Gate {
     #[inline]
     pub(crate) fn enter_at_once(&self) -> Option<Flight<'_>> {
         let mut word = self.word();
-        while let Decision::Admit(next) = word.decide(self.max()) {
+        while let Decision::Admit(next) = word.decide(self.limit()) {
             match self.exchange(word, next) {
-                Ok(()) => return Some(Flight::begin(self, word.times_next())),
+                Ok(()) => {
+                    self.entrance.highest.raise(next.in_flight());
+                    return Some(Flight::begin(self, word.times_next()));
+                }
                 Err(changed) => word = changed,
             }
         }
@@ -47,8 +51,8 @@ impl Gate {
     /// The usual rejection, decided without the lock, and counted.
     pub(in crate::admission) fn reject_at_once(&self) -> Option<Rejection> {
         let word = self.word();
-        let is_full = word.decide(self.max()) == Decision::Reject && self.unclaimed() == 0;
-        is_full.then(|| self.reject_as_full(word, self.entrance.queue))
+        let is_full = word.decide(self.limit()) == Decision::Reject && self.unclaimed() == 0;
+        is_full.then(|| self.reject_as_full(word, self.queue()))
     }
 
     /// Room now, or none: never waits, and never overtakes those that do.
@@ -90,12 +94,15 @@ impl Gate {
                 Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
                 Look::Changed => None,
                 Look::NoRoom => {
-                    let (waiting, queue) = (ledger.waitlist.waiting(), self.entrance.queue);
-                    if waiting >= queue {
+                    let (waiting, queue) = (ledger.waitlist.waiting(), ledger.terms.queue);
+                    // In a mode that rejects nobody, there is no room only where the word cannot count
+                    // any more.
+                    if waiting >= queue || ledger.terms.mode != Mode::Enforce {
                         return Some(Settled::AtOnce(Err(self.reject_as_full(word, waiting))));
                     }
                     let joined = word.with_waiting(waiting + 1, queue);
                     self.exchange(word, joined).ok()?;
+                    ledger.highest_waiting = ledger.highest_waiting.max(waiting + 1);
                     let waker = waker.take().expect("it joins once");
                     let slot = ledger.waitlist.join(waker, until, bound);
                     let watch = ledger.waitlist.watch(slot);
@@ -133,9 +140,26 @@ impl Gate {
         if word.is_closed() {
             ledger.closed += 1;
             Look::Closed(self.load_at(word, ledger.waitlist.waiting()))
-        } else if !word.has_room(self.max()) {
+        } else if word.has_room(self.limit()) {
+            if ledger.waitlist.waiting() > 0 {
+                return Look::Changed;
+            }
+            self.admit(word)
+        } else if ledger.terms.mode == Mode::Observe && word.has_room(CEILING) {
+            let look = self.admit(word);
+            if matches!(look, Look::Admitted(_)) {
+                ledger.would_reject += 1;
+            }
+            look
+        } else {
             Look::NoRoom
-        } else if ledger.waitlist.waiting() == 0 && self.exchange(word, word.admitted()).is_ok() {
+        }
+    }
+
+    fn admit(&self, word: Word) -> Look<'_> {
+        let admitted = word.admitted();
+        if self.exchange(word, admitted).is_ok() {
+            self.entrance.highest.raise(admitted.in_flight());
             Look::Admitted(Flight::begin(self, word.times_next()))
         } else {
             Look::Changed

@@ -1,26 +1,61 @@
 //! The gate as those see it that watch and operate it.
 
-use super::Gate;
+use std::mem;
+
+use super::{Gate, Ledger, nanos};
 use crate::admission::counts::Tally;
+use crate::admission::terms::Terms;
+use crate::admission::word::Word;
+use crate::mode::Mode;
 use crate::sync::Ordering;
 
+/// Since when the highest numbers are told.
+enum Looked {
+    Before,
+    JustNow,
+}
+
+/// The word that stands for what the ledger says.
+fn stands_for(word: Word, ledger: &Ledger) -> Word {
+    let Ledger {
+        terms, waitlist, ..
+    } = ledger;
+    word.resized()
+        .with_off(terms.mode == Mode::Off)
+        .with_waiting(waitlist.waiting(), terms.places())
+}
+
 impl Gate {
-    /// Changes the number of permits. More of them go to those that wait; fewer are simply not given
-    /// out again as they come back: nobody is waited for, and nobody is stopped.
-    pub(crate) fn resize(&self, max: u32) {
-        let ledger = self.ledger.lock();
-        self.entrance.max.store(max, Ordering::Release);
+    /// Changes what it goes by. More permits go to those that wait; fewer are simply not given out again as
+    /// they come back: nobody is waited for, and nobody is stopped. Those that wait keep the `wait` with
+    /// which they came, and their places, should there be fewer now.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Terms)) {
+        let mut ledger = self.ledger.lock();
+        change(&mut ledger.terms);
+        let terms = ledger.terms;
+        let entrance = &self.entrance;
+        entrance.max.store(terms.max, Ordering::Relaxed);
+        entrance.queue.store(terms.queue, Ordering::Relaxed);
+        entrance
+            .wait_nanos
+            .store(nanos(terms.wait), Ordering::Relaxed);
+        entrance.limit.store(terms.limit(), Ordering::Release);
         let mut word = self.word();
-        while let Err(changed) = self.exchange(word, word.resized()) {
+        while let Err(changed) = self.exchange(word, stands_for(word, &ledger)) {
             word = changed;
         }
         drop(ledger);
         self.hand_over();
     }
 
+    /// What it goes by now.
+    pub(crate) fn terms(&self) -> Terms {
+        self.ledger.lock().terms
+    }
+
     /// The permits that there are.
     pub(crate) fn max_now(&self) -> u32 {
-        self.max()
+        self.entrance.max.load(Ordering::Relaxed)
     }
 
     /// Lets nobody in any more. Those that wait are turned away; those in flight, and those that were
@@ -59,15 +94,35 @@ impl Gate {
     /// Every count at one moment: under the lock, so that only bodies that begin and end without it
     /// can move meanwhile.
     pub(crate) fn tally(&self) -> Tally {
-        let ledger = self.ledger.lock();
+        self.tally_at(&mut self.ledger.lock(), Looked::Before)
+    }
+
+    /// The same, and from here on the highest numbers are those since now.
+    pub(crate) fn tally_and_restart(&self) -> Tally {
+        self.tally_at(&mut self.ledger.lock(), Looked::JustNow)
+    }
+
+    fn tally_at(&self, ledger: &mut Ledger, looked: Looked) -> Tally {
         let word = self.word();
         let granted = ledger.waitlist.granted();
+        let (in_flight, waiting) = (word.in_flight(), ledger.waitlist.waiting());
+        let highest = match looked {
+            Looked::Before => (self.entrance.highest.get(), ledger.highest_waiting),
+            Looked::JustNow => (
+                self.entrance.highest.restart(in_flight),
+                mem::replace(&mut ledger.highest_waiting, waiting),
+            ),
+        };
         Tally {
-            max: self.max(),
+            terms: ledger.terms,
+            // What began at this very moment may not have told yet.
+            highest_in_flight: highest.0.max(in_flight),
+            highest_waiting: highest.1,
+            would_reject: ledger.would_reject,
             is_closed: word.is_closed(),
-            in_flight: word.in_flight() - granted,
+            in_flight: in_flight - granted,
             granted,
-            waiting: ledger.waitlist.waiting(),
+            waiting,
             full: self.counts.full(),
             wait_timeout: ledger.wait_timeout,
             deadline: ledger.deadline,

@@ -7,15 +7,23 @@ use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::waitlist::{Bound, SlotIndex, State};
 use crate::foreign::drop_harmlessly;
+use crate::mode::Mode;
 use crate::time::{self, Instant, Stamp};
 
 impl Gate {
-    /// Rejects a call whose deadline had passed before it came.
+    /// Rejects a call whose deadline had passed before it came; `None` in a mode that rejects nobody.
     #[cold]
-    pub(in crate::admission) fn reject_spent(&self) -> Load {
+    pub(in crate::admission) fn reject_spent(&self) -> Option<Load> {
         let mut ledger = self.ledger.lock();
-        ledger.deadline += 1;
-        self.load_at(self.word(), ledger.waitlist.waiting())
+        match ledger.terms.mode {
+            Mode::Enforce => ledger.deadline += 1,
+            Mode::Observe => {
+                ledger.would_reject += 1;
+                return None;
+            }
+            Mode::Off => return None,
+        }
+        Some(self.load_at(self.word(), ledger.waitlist.waiting()))
     }
 
     /// A waiter looks whether it is its turn, and leaves word how to wake it if it is not.
@@ -148,7 +156,7 @@ impl Gate {
         let mut word = self.word();
         while let Err(changed) = self.exchange(
             word,
-            word.with_waiting(ledger.waitlist.waiting(), self.entrance.queue),
+            word.with_waiting(ledger.waitlist.waiting(), ledger.terms.places()),
         ) {
             word = changed;
         }

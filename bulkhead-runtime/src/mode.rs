@@ -1,0 +1,65 @@
+//! Whether a partition rejects.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Whether a partition rejects the calls that do not fit; set with [`Partition::mode`](crate::Partition::mode).
+///
+/// A [closed](crate::Partition::close) partition rejects in every mode, and the `timeout` of a function
+/// holds in every mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an operator has these three choices"
+)]
+pub enum Mode {
+    /// It does: the usual mode.
+    #[default]
+    Enforce,
+    /// It lets everything run at once, and counts what it would have rejected:
+    /// [`Snapshot::would_reject`](crate::Snapshot::would_reject).
+    ///
+    /// To see what a policy would do before it does it. Since nobody waits, a call that would have waited
+    /// runs as well; what comes while `max` and `queue` together are in flight would have been rejected.
+    Observe,
+    /// It lets everything run at once and counts nothing: a call is in flight while it runs, and leaves no
+    /// trace when it ends.
+    ///
+    /// For the night in which the partition itself is under suspicion.
+    Off,
+}
+
+impl Mode {
+    /// `enforce`, `observe`, `off`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Observe => "observe",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMode> {
+        [Self::Enforce, Self::Observe, Self::Off]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+            .ok_or(UnknownMode)
+    }
+}
+
+/// A word that is no [`Mode`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the modes are `enforce`, `observe` and `off`")]
+#[non_exhaustive]
+pub struct UnknownMode;

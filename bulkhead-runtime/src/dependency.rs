@@ -16,7 +16,7 @@ use crate::snapshot::{Rejected, Snapshot};
 /// sum.
 ///
 /// # Examples
-/// ```
+/// ```ignore
 /// use bulkhead_runtime::dependency;
 ///
 /// /// Takes 120 connections; 8 stay free for administration; at most 4 replicas run at once.
@@ -46,7 +46,7 @@ pub struct Dependency(DeclaredDependency);
 pub struct DeclaredDependency {
     /// The name of the module.
     pub name: &'static str,
-    /// The path of the module that the module stands in.
+    /// The path of the module.
     pub module: &'static str,
     pub file: &'static str,
     pub line: u32,
@@ -153,14 +153,27 @@ impl Dependency {
 
     pub(crate) fn numbers(&self) -> Share {
         Share {
-            capacity: self.0.capacity,
-            spare: self.0.spare,
             replicas: self.replicas(),
+            ..self.declared_share()
         }
     }
 
-    pub(crate) const fn declared(&self) -> &DeclaredDependency {
-        &self.0
+    pub(crate) const fn declared_share(&self) -> Share {
+        Share {
+            capacity: self.0.capacity,
+            spare: self.0.spare,
+            replicas: self.0.replicas,
+        }
+    }
+
+    /// The path of its module.
+    pub(crate) const fn path(&self) -> &'static str {
+        self.0.module
+    }
+
+    /// Where it is declared: file and line.
+    pub(crate) fn site(&self) -> String {
+        format!("{}:{}", self.0.file, self.0.line)
     }
 
     pub(crate) fn identity(&self) -> (&'static str, &'static str) {
@@ -173,6 +186,11 @@ impl Dependency {
             Some(qualified) => qualified == self.identity(),
             None => name == self.0.name,
         }
+    }
+
+    /// Whether the sum fits, with what holds now.
+    pub(crate) fn check_now(&self) -> Result<(), PolicyError> {
+        self.check(self.numbers(), |partition| partition.live().gate.max_now())
     }
 
     /// Whether the sum would fit, with `max` for each of its partitions.

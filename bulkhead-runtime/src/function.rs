@@ -41,6 +41,10 @@ impl Function {
 
     #[inline]
     pub(crate) fn live(&self) -> &'static Live {
+        #[cfg(feature = "test-util")]
+        if let Some(isolated) = crate::test::isolated(self.partition) {
+            return isolated;
+        }
         self.state.live().unwrap_or_else(|| self.partition.live())
     }
 

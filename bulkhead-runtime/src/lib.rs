@@ -31,10 +31,12 @@
 //! | hold a permit by hand | [`Partition::enter`], [`enter_by`](Partition::enter_by), [`try_enter`](Partition::try_enter) |
 //! | guard blocking work | [`Partition::run_blocking`] |
 //! | make a partition from configuration | [`register`] |
-//! | change or close a partition while it runs | [`Partition::resize`], [`close`](Partition::close), [`reopen`](Partition::reopen) |
+//! | share out what a dependency can take | [`#[dependency]`](macro@dependency) on a module of partitions |
+//! | hold a policy against measured traffic | [`Measured`] |
+//! | change or close a partition while it runs | [`configure`], [`Partition::resize`], [`mode`](Partition::mode), [`close`](Partition::close), [`reopen`](Partition::reopen) |
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
-//! | check the whole program | [`verify`], one line in `main` or in a test |
+//! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
 //! | return something else than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
 //!
 //! Two pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), and what
@@ -66,6 +68,8 @@
 //! * `tonic`: a `BulkheadError` becomes a gRPC status with its details; with `tower`, the layer on servers and
 //!   channels.
 //! * `actix`: `BulkheadError` is an actix-web response, and a handler may return a bare `HttpResponse`.
+//! * `serde`: `Overrides` from a file of any format that serde reads.
+//! * `test-util`: the module `test`, for the tests of those who use this crate.
 //! * `tracing`: one `warn` event for a rejection, at most one a second for each partition.
 //!
 //! # Time and the runtime
@@ -80,6 +84,7 @@ extern crate self as bulkhead_runtime;
 
 mod admission;
 mod call;
+mod configure;
 mod dependency;
 mod error;
 mod foreign;
@@ -92,12 +97,17 @@ mod policy;
 mod registry;
 mod snapshot;
 mod sync;
+mod table;
+#[cfg(feature = "test-util")]
+pub mod test;
 mod time;
+mod verify;
 mod web;
 
 pub use bulkhead_macros::{bulkhead, partition};
 
 pub use call::{Call, Enter, Permit, Unclassified};
+pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
 pub use error::{
     BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
@@ -108,10 +118,10 @@ pub use partition::Partition;
 pub use policy::{
     MAX_DURATION, MAX_NAME, MAX_PERMITS, MAX_QUEUE, MIN_DURATION, Measured, Policy, PolicyError,
 };
-pub use registry::{
-    Existing, RegisterError, VerifyError, partition, partitions, register, snapshots, verify,
-};
+pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
 pub use snapshot::{Rejected, Snapshot};
+pub use table::{Table, table};
+pub use verify::{Mistake, VerifyError, verify};
 #[cfg(feature = "tower")]
 #[doc(inline)]
 pub use web::tower::{self, BulkheadLayer};

@@ -358,7 +358,7 @@ impl Partition {
     #[must_use = "the highest numbers since the last look are told once"]
     pub fn take_snapshot(&self) -> Snapshot {
         let live = self.live();
-        Snapshot::from_tally(live, live.gate.tally_and_restart())
+        Snapshot::from_tally(live, &live.gate.tally_and_restart())
     }
 
     /// Says whether it rejects, for all handles of its identity, from now on.
@@ -391,6 +391,10 @@ impl Partition {
     /// What its identity shares; found on first use.
     #[inline]
     pub(crate) fn live(&self) -> &'static Live {
+        #[cfg(feature = "test-util")]
+        if let Some(isolated) = crate::test::isolated(self) {
+            return isolated;
+        }
         self.state.live().unwrap_or_else(|| self.resolve())
     }
 

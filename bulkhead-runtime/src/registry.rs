@@ -3,7 +3,7 @@
 //! Declarations register at link time, so that a partition is known before its first call. An
 //! identity is a crate and a name. Copies of one declaration (a macro may double a function) and
 //! declarations that agree share it; where two disagree, the first by file, line and column holds,
-//! and [`verify`] tells.
+//! and [`verify`](crate::verify) tells.
 
 use std::fmt;
 use std::panic::Location;
@@ -117,7 +117,7 @@ pub fn snapshots() -> Vec<Snapshot> {
 pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, RegisterError> {
     check_name(name).map_err(RegisterError::Name)?;
     if let Some(declared) = declarations().find(|partition| partition.name() == name) {
-        return Err(RegisterError::Declared(Existing(*declared.declared())));
+        return Err(RegisterError::Declared(Existing(declared)));
     }
     let caller = Location::caller();
     let mut registry = REGISTRY.lock();
@@ -129,7 +129,7 @@ pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, Regist
         return if *known.policy() == policy {
             Ok(known)
         } else {
-            Err(RegisterError::Registered(Existing(*known.declared())))
+            Err(RegisterError::Registered(Existing(known)))
         };
     }
     let declared = Declared {
@@ -148,39 +148,27 @@ pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, Regist
     Ok(partition)
 }
 
-/// Checks what only the whole program can tell: that no identity was declared with two policies.
-///
-/// One line for `main` or a test. Where two differ, the first by file and line holds all the same.
-///
-/// # Errors
-/// Names both sites of every conflict.
-///
-/// # Examples
-/// ```
-/// bulkhead_runtime::verify()?;
-/// # Ok::<(), bulkhead_runtime::VerifyError>(())
-/// ```
-pub fn verify() -> Result<(), VerifyError> {
-    let conflicts: Vec<_> = partitions().flat_map(conflicts_with).collect();
-    if conflicts.is_empty() {
-        Ok(())
-    } else {
-        Err(VerifyError { conflicts })
-    }
-}
-
 /// Gives a partition another `max`, unless it or its dependency forbids that.
 pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
     let policy = live.partition.policy().resized(max)?;
-    let _changes = CHANGES.lock();
+    while_nothing_changes(|| resize_alone(live, policy.max()))
+}
+
+fn resize_alone(live: &'static Live, max: u32) -> Result<(), PolicyError> {
     for dependency in dependencies_of(live) {
         dependency.check(dependency.numbers(), |partition| match partition.live() {
-            other if std::ptr::eq(other, live) => policy.max(),
+            other if std::ptr::eq(other, live) => max,
             other => other.gate.max_now(),
         })?;
     }
-    live.gate.change(|terms| terms.max = policy.max());
+    live.gate.change(|terms| terms.max = max);
     Ok(())
+}
+
+/// Numbers change one set after the other, so that nothing comes between a sum and what it is checked for.
+pub(crate) fn while_nothing_changes<T>(run: impl FnOnce() -> T) -> T {
+    let _changes = CHANGES.lock();
+    run()
 }
 
 /// The dependencies that count the partition into their sum.
@@ -202,6 +190,14 @@ pub(crate) fn replicas(dependency: &Dependency) -> Option<u32> {
     known.map(|(_, replicas)| *replicas)
 }
 
+/// Has them configured otherwise.
+pub(crate) fn set_replicas(dependency: &'static Dependency, replicas: u32) {
+    let mut registry = REGISTRY.lock();
+    let all = &mut registry.replicas;
+    all.retain(|(known, _)| known.identity() != dependency.identity());
+    all.push((dependency, replicas));
+}
+
 /// What the identity of `partition` shares; made on its first use.
 pub(crate) fn live(partition: &Partition) -> &'static Live {
     let mut registry = REGISTRY.lock();
@@ -212,11 +208,7 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
     {
         return live;
     }
-    let first = declarations()
-        .chain(registry.registered.iter().copied())
-        .filter(|candidate| identity(candidate) == identity(partition))
-        .min_by_key(|candidate| candidate.declared().order())
-        .unwrap_or_else(|| Box::leak(Box::new(partition.copy())));
+    let first = first_of(&registry, partition);
     let live: &'static Live = Box::leak(Box::new(Live::new(first)));
     registry.lives.push(live);
     drop(registry);
@@ -226,16 +218,30 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
     live
 }
 
+/// The declaration that holds for the identity of `partition`.
+#[cfg(feature = "test-util")]
+pub(crate) fn first(partition: &Partition) -> &'static Partition {
+    first_of(&REGISTRY.lock(), partition)
+}
+
+fn first_of(registry: &Registry, partition: &Partition) -> &'static Partition {
+    declarations()
+        .chain(registry.registered.iter().copied())
+        .filter(|candidate| identity(candidate) == identity(partition))
+        .min_by_key(|candidate| candidate.declared().order())
+        .unwrap_or_else(|| Box::leak(Box::new(partition.copy())))
+}
+
 fn declarations() -> impl Iterator<Item = &'static Partition> {
     inventory::iter::<Registration>().map(|registration| registration.0)
 }
 
-fn identity(partition: &Partition) -> (&'static str, &'static str) {
+pub(crate) fn identity(partition: &Partition) -> (&'static str, &'static str) {
     (partition.declared().crate_name(), partition.name())
 }
 
 /// The declarations of the identity of `first` whose policy is another, each site once.
-fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
+pub(crate) fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
     let mut others: Vec<_> = declarations()
         .filter(|other| identity(other) == identity(first) && other.policy() != first.policy())
         .map(Partition::declared)
@@ -252,7 +258,7 @@ fn conflicts_with(first: &'static Partition) -> impl Iterator<Item = Conflict> {
 #[derive(Clone)]
 pub(crate) struct Conflict {
     pub(crate) first: Declared,
-    other: Declared,
+    pub(crate) other: Declared,
 }
 
 impl fmt::Display for Conflict {
@@ -288,54 +294,24 @@ pub enum RegisterError {
     #[error("`{}` is already registered with another policy: {}", .0.name(), .0)]
     Registered(Existing),
     /// A crate declares a partition of that name.
-    #[error("`{}` is already declared: {}; use it through `partition(\"{}/{}\")`", .0.name(), .0, .0.0.crate_name(), .0.name())]
+    #[error("`{}` is already declared: {}; use it through `partition(\"{}/{}\")`", .0.name(), .0, .0.0.declared().crate_name(), .0.name())]
     Declared(Existing),
 }
 
 /// The partition that already has a name: displayed as its site and its policy.
 #[derive(Debug, Clone)]
-pub struct Existing(Declared);
+pub struct Existing(&'static Partition);
 
 impl Existing {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.0.name
+        self.0.name()
     }
 }
 
 impl fmt::Display for Existing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Site(&self.0).fmt(f)
+        Site(self.0.declared()).fmt(f)
     }
 }
-
-/// Identities that were declared with two policies: displayed one a line, with both sites.
-#[derive(Clone)]
-pub struct VerifyError {
-    conflicts: Vec<Conflict>,
-}
-
-/// The same text as displayed: a `main` that returns this error prints it with `Debug`.
-impl fmt::Debug for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, conflict) in self.conflicts.iter().enumerate() {
-            let separator = if at > 0 { "\n" } else { "" };
-            let Declared { name, .. } = conflict.first;
-            write!(
-                f,
-                "{separator}`{}/{name}` has two policies: {conflict}",
-                conflict.first.crate_name()
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for VerifyError {}

@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub max: u64,
     /// Calls that may wait, as the policy or [`configure`](crate::configure) says.
     pub queue: u64,
+    /// The longest time in the queue, for those that come now; zero when there is none.
+    pub wait: Duration,
     /// Bodies that run.
     pub in_flight: u64,
     /// Permits handed to waiters that have not claimed them yet.
@@ -102,10 +104,10 @@ impl Sum for Rejected {
 
 impl Snapshot {
     pub(crate) fn of(live: &Live) -> Self {
-        Self::from_tally(live, live.gate.tally())
+        Self::from_tally(live, &live.gate.tally())
     }
 
-    pub(crate) fn from_tally(live: &Live, tally: Tally) -> Self {
+    pub(crate) fn from_tally(live: &Live, tally: &Tally) -> Self {
         let Tally {
             terms,
             highest_in_flight,
@@ -122,7 +124,7 @@ impl Snapshot {
             abandoned,
             outcomes,
             mean,
-        } = tally;
+        } = *tally;
         let declared = live.partition.declared();
         let [max, queue] = [terms.max, terms.queue].map(u64::from);
         let [in_flight, granted, waiting] = [in_flight, granted, waiting].map(u64::from);
@@ -138,6 +140,7 @@ impl Snapshot {
             crate_name: declared.crate_name(),
             max,
             queue,
+            wait: terms.wait,
             in_flight,
             granted,
             waiting,

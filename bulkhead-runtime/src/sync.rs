@@ -12,6 +12,7 @@ use loom::sync as these;
 use std::sync as these;
 
 use std::sync::MutexGuard as StdGuard;
+use std::sync::atomic::AtomicU32 as Unexplored;
 
 pub(crate) use these::MutexGuard;
 pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -68,25 +69,24 @@ impl<T> std::ops::Deref for OwnLine<T> {
 
 /// A number for statistics only. No decision hangs on it, so loom need not explore it.
 #[derive(Default)]
-pub(crate) struct Highest(std::sync::atomic::AtomicU32);
+pub(crate) struct Highest(Unexplored);
 
 impl Highest {
     /// Costs a look where `number` is no higher than what was.
     #[inline]
     pub(crate) fn raise(&self, number: u32) {
         if number > self.get() {
-            self.0
-                .fetch_max(number, std::sync::atomic::Ordering::Relaxed);
+            self.0.fetch_max(number, Ordering::Relaxed);
         }
     }
 
     #[inline]
     pub(crate) fn get(&self) -> u32 {
-        self.0.load(std::sync::atomic::Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed)
     }
 
     /// Begins anew at `number`; tells what was.
     pub(crate) fn restart(&self, number: u32) -> u32 {
-        self.0.swap(number, std::sync::atomic::Ordering::Relaxed)
+        self.0.swap(number, Ordering::Relaxed)
     }
 }

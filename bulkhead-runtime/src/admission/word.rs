@@ -22,10 +22,10 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word(pub(super) u64);
 
-const IN_FLIGHT: u64 = (1 << 21) - 1;
+const IN_FLIGHT: u64 = CEILING as u64;
 
 /// No more can be in flight than the word can count, in any mode.
-pub(super) const CEILING: u32 = IN_FLIGHT as u32;
+pub(super) const CEILING: u32 = (1 << 21) - 1;
 
 const WAITERS: u64 = 1 << 21;
 const QUEUE_FULL: u64 = 1 << 22;

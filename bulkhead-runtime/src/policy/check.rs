@@ -160,7 +160,7 @@ pub const fn sum(
     replicas: u32,
     partitions: &[&Partition],
 ) {
-    let share = Share {
+    let dependency_share = Share {
         capacity,
         spare,
         replicas,
@@ -171,8 +171,8 @@ pub const fn sum(
         sum += partitions[at].policy().max() as u64;
         at += 1;
     }
-    if share.check().is_ok() {
-        demand(share.fits(dependency, sum));
+    if dependency_share.check().is_ok() {
+        demand(dependency_share.fits(dependency, sum));
     }
 }
 

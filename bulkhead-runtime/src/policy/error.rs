@@ -185,6 +185,7 @@ impl PolicyError {
         panic!("{}", text.as_str())
     }
 
+    #[expect(clippy::too_many_lines, reason = "one text for each kind")]
     const fn text(self) -> Text {
         let text = Text::new();
         match self {
@@ -242,8 +243,11 @@ impl PolicyError {
                 measured,
                 enough,
             } => {
-                let text = measured
-                    .written(text.str("`max = ").number(max as u64).str("` at "))
+                let text = text
+                    .str("`max = ")
+                    .number(max as u64)
+                    .str("` at ")
+                    .traffic(measured.in_a_thousand_seconds(), measured.mean())
                     .str(" rejects about ")
                     .percent(rejects)
                     .str(", and `shed` allows ")

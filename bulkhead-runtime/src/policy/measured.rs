@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::forecast::{dead_places, rejected_share, smallest_max};
 use super::rules::less;
-use super::text::Text;
 use super::{MAX_DURATION, PolicyError};
 
 /// Parts in a million: what shares are counted in.
@@ -187,16 +186,18 @@ impl Measured {
         if max == 0 {
             return PPM;
         }
-        let share = rejected_share(max, queue, wait, self.rate(), self.mean);
+        let exact = rejected_share(max, queue, wait, self.rate(), self.mean) * PPM as f64;
+        let whole = exact as u32;
         // Rounded up: what is above the share that is allowed stays above it.
-        (share * PPM as f64).ceil() as u32
+        if exact > whole as f64 {
+            whole + 1
+        } else {
+            whole
+        }
     }
 
-    /// `40 calls a second of 50 ms`
-    pub(super) const fn written(self, text: Text) -> Text {
-        text.thousandths(self.rate.0)
-            .str(" calls a second of ")
-            .spaced_duration(self.mean)
+    pub(super) const fn in_a_thousand_seconds(self) -> u64 {
+        self.rate.0
     }
 
     pub(super) const fn shed_ppm(self) -> u32 {

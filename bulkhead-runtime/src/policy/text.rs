@@ -4,8 +4,7 @@ use std::time::Duration;
 
 const CAPACITY: usize = 320;
 
-/// A string of at most `CAPACITY` bytes; longer text is a compile error in the `const` that builds
-/// it and a panic elsewhere, and no message of this crate is that long.
+/// A string of at most `CAPACITY` bytes. Only a very long name can make a message longer; it is cut off.
 #[derive(Clone, Copy)]
 pub(super) struct Text {
     bytes: [u8; CAPACITY],
@@ -21,9 +20,14 @@ impl Text {
     }
 
     pub(super) const fn as_str(&self) -> &str {
-        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+        let bytes = self.bytes.split_at(self.len).0;
+        match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            Err(_) => panic!("only whole characters are appended"),
+            // Cut off within a character.
+            Err(error) => match std::str::from_utf8(bytes.split_at(error.valid_up_to()).0) {
+                Ok(text) => text,
+                Err(_) => panic!("it is valid up to there"),
+            },
         }
     }
 
@@ -31,10 +35,10 @@ impl Text {
         self.bytes(text.as_bytes())
     }
 
-    /// Appends up to the first NUL.
+    /// Appends up to the first NUL, and as much as there is space for.
     pub(super) const fn bytes(mut self, bytes: &[u8]) -> Self {
         let mut at = 0;
-        while at < bytes.len() && bytes[at] != 0 {
+        while at < bytes.len() && bytes[at] != 0 && self.len < CAPACITY {
             self.bytes[self.len] = bytes[at];
             self.len += 1;
             at += 1;
@@ -99,6 +103,13 @@ impl Text {
             digit /= 10;
         }
         text.str(" %")
+    }
+
+    /// `40 calls a second of 50 ms`
+    pub(super) const fn traffic(self, in_a_thousand_seconds: u64, mean: Duration) -> Self {
+        self.thousandths(in_a_thousand_seconds)
+            .str(" calls a second of ")
+            .spaced_duration(mean)
     }
 
     /// `max = 7 rejects 0.3 %`
@@ -201,6 +212,32 @@ mod tests {
                 "{duration:?}"
             );
         }
+    }
+
+    #[test]
+    fn shares_are_written_with_as_many_digits_as_they_need() {
+        for (ppm, expected) in [
+            (400_000, "40.0 %"),
+            (12_100, "1.2 %"),
+            (3_400, "0.3 %"),
+            (950, "0.1 %"),
+            (949, "0.09 %"),
+            (34, "0.003 %"),
+            (7, "0.0007 %"),
+            (999_999, "100.0 %"),
+        ] {
+            assert_eq!(Text::new().percent(ppm).as_str(), expected, "{ppm}");
+        }
+        let traffic = Text::new().traffic(500, Duration::from_millis(50));
+        assert_eq!(traffic.as_str(), "0.5 calls a second of 50 ms");
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_off_between_two_characters() {
+        let text = Text::new().str(&"é".repeat(CAPACITY)).str("never seen");
+        assert_eq!(text.as_str(), "é".repeat(CAPACITY / 2));
+        let text = Text::new().str("a").str(&"é".repeat(CAPACITY));
+        assert_eq!(text.as_str().len(), CAPACITY - 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::mode::Mode;
 use crate::sync::Ordering;
 
 /// Since when the highest numbers are told.
+#[derive(Clone, Copy)]
 enum Looked {
     Before,
     JustNow,

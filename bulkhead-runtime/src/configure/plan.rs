@@ -1,0 +1,175 @@
+//! What a set of overrides amounts to: found and checked before anything is touched.
+
+use super::{Override, Problem};
+use crate::admission::Terms;
+use crate::dependency::{Dependency, dependencies};
+use crate::partition::{Live, Partition};
+use crate::policy::{Policy, PolicyError};
+use crate::registry::{self, partitions};
+
+/// What will hold.
+#[derive(Default)]
+pub(super) struct Plan {
+    partitions: Vec<(&'static Live, Terms)>,
+    replicas: Vec<(&'static Dependency, u32)>,
+}
+
+impl Plan {
+    /// Finds every name, checks every value and every sum, and adds all that is wrong to `problems`.
+    pub(super) fn of(entries: &[(String, Override)], problems: &mut Vec<Problem>) -> Self {
+        let mut plan = Self::default();
+        for (at, (name, says)) in entries.iter().enumerate() {
+            if entries[..at].iter().any(|(earlier, _)| earlier == name) {
+                let name = name.clone();
+                problems.push(Problem::Twice { name });
+            } else if let Err(problem) = plan.add(name, says) {
+                problems.push(problem);
+            }
+        }
+        problems.extend(plan.broken_sums());
+        plan
+    }
+
+    /// Nothing here can fail: all was checked, and nothing has changed since.
+    pub(super) fn apply(self) {
+        for (dependency, replicas) in self.replicas {
+            registry::set_replicas(dependency, replicas);
+        }
+        for (live, terms) in self.partitions {
+            live.gate.change(|now| *now = terms);
+        }
+    }
+
+    fn add(&mut self, name: &str, says: &Override) -> Result<(), Problem> {
+        if !says.is_of_a_partition() && says.replicas.is_none() {
+            let name = name.to_owned();
+            return Err(Problem::Empty { name });
+        }
+        if let Some(replicas) = says.replicas {
+            let dependency = found("dependency", name, dependencies(), Dependency::identity)?;
+            if self
+                .replicas
+                .iter()
+                .any(|(known, _)| known.identity() == dependency.identity())
+            {
+                let name = name.to_owned();
+                return Err(Problem::Twice { name });
+            }
+            self.replicas.push((dependency, replicas));
+        }
+        if says.is_of_a_partition() {
+            let live = found("partition", name, partitions(), registry::identity)?.live();
+            if self
+                .partitions
+                .iter()
+                .any(|(known, _)| std::ptr::eq(*known, live))
+            {
+                let name = name.to_owned();
+                return Err(Problem::Twice { name });
+            }
+            let illegal = |error| Problem::Illegal {
+                name: name.to_owned(),
+                error,
+            };
+            let terms = changed(live.partition.policy(), live.gate.terms(), says);
+            self.partitions.push((live, terms.map_err(illegal)?));
+        }
+        Ok(())
+    }
+
+    fn broken_sums(&self) -> impl Iterator<Item = Problem> {
+        dependencies().filter_map(|dependency| {
+            let error = self.check_sum(dependency).err()?;
+            let name = dependency.name().to_owned();
+            Some(Problem::Illegal { name, error })
+        })
+    }
+
+    fn check_sum(&self, dependency: &'static Dependency) -> Result<(), PolicyError> {
+        let replicas = self
+            .replicas
+            .iter()
+            .find(|(planned, _)| planned.identity() == dependency.identity());
+        let touched = |partition: &Partition| self.terms(partition.live()).is_some();
+        if replicas.is_none() && !dependency.partitions().any(touched) {
+            return Ok(());
+        }
+        let mut share = dependency.numbers();
+        share.replicas = replicas.map_or(share.replicas, |(_, replicas)| *replicas);
+        dependency.check(share, |partition| {
+            let live = partition.live();
+            self.terms(live)
+                .map_or_else(|| live.gate.max_now(), |terms| terms.max)
+        })
+    }
+
+    fn terms(&self, live: &'static Live) -> Option<Terms> {
+        let planned = |(planned, _): &&(&Live, Terms)| std::ptr::eq(*planned, live);
+        self.partitions
+            .iter()
+            .find(planned)
+            .map(|(_, terms)| *terms)
+    }
+}
+
+/// The one that a user means by `name` or `crate/name`.
+fn found<T>(
+    kind: &'static str,
+    name: &str,
+    all: impl Iterator<Item = &'static T>,
+    identity: fn(&T) -> (&'static str, &'static str),
+) -> Result<&'static T, Problem> {
+    let all: Vec<_> = all.collect();
+    let is_meant = |one: &&&T| match name.split_once('/') {
+        Some(qualified) => identity(one) == qualified,
+        None => identity(one).1 == name,
+    };
+    let meant: Vec<_> = all.iter().filter(is_meant).copied().collect();
+    let name = name.to_owned();
+    match *meant {
+        [one] => Ok(one),
+        [] => Err(Problem::Unknown {
+            kind,
+            name,
+            known: known(all.iter().map(|one| identity(one).1)),
+        }),
+        _ => Err(Problem::Ambiguous {
+            name,
+            candidates: meant
+                .iter()
+                .map(|one| identity(one))
+                .map(|(krate, name)| format!("`{krate}/{name}`"))
+                .collect::<Vec<_>>()
+                .join(" or "),
+        }),
+    }
+}
+
+fn known(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return "is none".to_owned();
+    }
+    format!("are {}", names.join(", "))
+}
+
+/// What holds of a partition, after what is said of it: by the rules of its policy.
+fn changed(declared: &Policy, now: Terms, says: &Override) -> Result<Terms, PolicyError> {
+    let max = says.max.unwrap_or(now.max);
+    let queue = says.queue.unwrap_or(now.queue);
+    let mut wait = says.wait.unwrap_or(now.wait);
+    if queue > 0 && wait.is_zero() && says.wait.is_none() {
+        return Err(PolicyError::QueueWithoutWait { queue });
+    }
+    if queue == 0 && says.wait.is_none() {
+        // That of the queue that there was.
+        wait = std::time::Duration::ZERO;
+    }
+    let policy = declared.resized(max)?.checked_queue(queue, wait)?;
+    Ok(Terms {
+        max: policy.max(),
+        queue: policy.queue(),
+        wait: policy.wait(),
+        mode: says.mode.unwrap_or(now.mode),
+    })
+}

@@ -10,6 +10,9 @@ use crate::outcome::{FromBulkheadError, Verdict};
 /// Available with the feature `actix`. The response is that of
 /// [`to_response`](BulkheadError::to_response); a handler may return the error itself, or
 /// `actix_web::Error`, which is made from it.
+///
+/// A server of actix-web lets a handler run to its end, with its permit, when the client has closed the
+/// connection in good order; with `HttpServer::h1_allow_half_closed(false)` the call is cancelled then.
 impl ResponseError for BulkheadError {
     fn status_code(&self) -> StatusCode {
         own_status(self.status())

@@ -1,6 +1,8 @@
-//! What a gRPC status says about who answered.
+//! What a gRPC status says about who answered, and one of our own.
 
 use http::HeaderMap;
+#[cfg(feature = "tower")]
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::outcome::Verdict;
 
@@ -14,4 +16,32 @@ pub(super) fn verdict(headers: &HeaderMap) -> Option<Verdict> {
         b"2" | b"4" | b"12" | b"13" | b"14" | b"15" => Some(Verdict::Failure),
         _ => Some(Verdict::Success),
     }
+}
+
+/// Whether it is a response of gRPC proper, whose errors travel in its trailers. Those of gRPC-Web travel
+/// in its body.
+#[cfg(feature = "tower")]
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| {
+        let rest = value.as_bytes().strip_prefix(b"application/grpc");
+        rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
+    })
+}
+
+/// The trailers of a stream that took too long: deadline exceeded (4).
+#[cfg(feature = "tower")]
+pub(super) fn too_long() -> HeaderMap {
+    let trailers = [
+        ("grpc-status", "4"),
+        ("grpc-message", "the call took too long"),
+    ];
+    trailers
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        })
+        .into_iter()
+        .collect()
 }

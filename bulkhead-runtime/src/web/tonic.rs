@@ -7,10 +7,14 @@ use std::time::Duration;
 use http::Response;
 use tonic::body::Body;
 use tonic::metadata::MetadataValue;
+#[cfg(feature = "tower")]
+use tonic::server::NamedService;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use super::grpc;
+#[cfg(feature = "tower")]
+use super::tower::Bulkhead;
 use crate::error::{BulkheadError, Reason};
 use crate::outcome::{FromBulkheadError, Verdict};
 
@@ -43,6 +47,12 @@ impl From<BulkheadError> for Status {
         status.set_source(Arc::new(error));
         status
     }
+}
+
+/// Available with the features `tonic` and `tower`: one service of a server may have a partition of its own.
+#[cfg(feature = "tower")]
+impl<S: NamedService, J, X> NamedService for Bulkhead<S, J, X> {
+    const NAME: &'static str = S::NAME;
 }
 
 fn code(error: &BulkheadError) -> Code {

@@ -10,6 +10,7 @@ use super::judge::Sealed;
 use crate::admission::Flight;
 use crate::error::Origin;
 use crate::outcome::Verdict;
+use crate::web::grpc;
 
 /// How long a call keeps its permit. [`BulkheadLayer`](super::BulkheadLayer) chooses one.
 pub trait Extent<R>: Sealed {
@@ -75,7 +76,8 @@ where
     type Response = Response<HeldBody<B>>;
 
     fn answered(&self, response: Response<B>, held: Answered) -> Self::Response {
-        response.map(|body| HeldBody::hold(body, held, self.longest))
+        let is_grpc = grpc::is_grpc(response.headers());
+        response.map(|body| HeldBody::hold(body, held, self.longest, is_grpc))
     }
 
     fn rejected(&self, response: Response<B>) -> Self::Response {

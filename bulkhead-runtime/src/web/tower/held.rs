@@ -28,7 +28,8 @@ pin_project! {
     /// [`until_body`](super::BulkheadLayer::until_body).
     ///
     /// Its frames are those of the body inside. Its error is that of the body inside, boxed, or a
-    /// [`BulkheadError`] when it took too long.
+    /// [`BulkheadError`] when it took too long; a gRPC stream then ends with the trailers of
+    /// `DEADLINE_EXCEEDED`.
     pub struct HeldBody<B> {
         #[pin]
         state: State<B>,
@@ -54,6 +55,8 @@ struct Shared<B> {
     place: Mutex<Place<B>>,
     since: Instant,
     longest: Duration,
+    /// There an error of the body would reset the stream, and tell nobody why.
+    is_grpc: bool,
 }
 
 /// | place | owns | moves to |
@@ -80,7 +83,7 @@ struct Streaming<B> {
 impl<B: Body + Send + 'static> HeldBody<B> {
     /// # Panics
     /// Outside a tokio runtime.
-    pub(super) fn hold(body: B, mut held: Answered, longest: Duration) -> Self {
+    pub(super) fn hold(body: B, mut held: Answered, longest: Duration, is_grpc: bool) -> Self {
         if body.is_end_stream() {
             held.end();
             return Self::free(body);
@@ -95,6 +98,7 @@ impl<B: Body + Send + 'static> HeldBody<B> {
             place: Mutex::new(Place::Parked(streaming)),
             since: time::now(),
             longest,
+            is_grpc,
         });
         let watch = tokio::spawn(watch(Arc::downgrade(&shared), shared.until())).abort_handle();
         let held = Held { shared, watch };
@@ -213,6 +217,9 @@ impl<B: Body> Shared<B> {
     {
         let mut streaming = match self.take() {
             Ok(streaming) => streaming,
+            Err(Some(_)) if self.is_grpc => {
+                return Poll::Ready(Some(Ok(Frame::trailers(grpc::too_long()))));
+            }
             Err(late) => return Poll::Ready(late.map(|error| Err(error.into()))),
         };
         let polled = streaming.poll_frame(cx);

@@ -128,7 +128,8 @@ impl<J, X> BulkheadLayer<J, X> {
     /// using what the partition protects: a file handle, a cursor, memory. Off by default, because the
     /// body ends when the *client* has read it: a client that reads slowly then holds a permit, and
     /// with it a share of your service. So `longest` is compulsory. When it is over, the body is dropped,
-    /// even if nobody polls it, and the connection sees an error; the call counts as timed out.
+    /// even if nobody polls it, and the connection sees an error, or over gRPC the status
+    /// `DEADLINE_EXCEEDED`; the call counts as timed out.
     ///
     /// A body that fails counts as a failure, and so do trailers with a `grpc-status` of the server's
     /// fault. One that is dropped before its end is a cancelled call: its client has left.

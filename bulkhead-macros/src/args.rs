@@ -15,10 +15,20 @@ pub(crate) struct Args {
     pub(crate) max: Slot,
     pub(crate) queue: Slot,
     pub(crate) wait: Slot,
+    pub(crate) reserve: Slot,
+    pub(crate) per_key: Slot,
+    /// The list itself; what it says is in the next three.
+    pub(crate) measured: Slot,
+    pub(crate) rate: Slot,
+    pub(crate) mean: Slot,
+    pub(crate) shed: Slot,
     pub(crate) status: Slot,
     pub(crate) timeout: Slot,
     pub(crate) reject: Slot,
     pub(crate) classify: Slot,
+    pub(crate) capacity: Slot,
+    pub(crate) spare: Slot,
+    pub(crate) replicas: Slot,
     runtime: Slot,
 }
 
@@ -56,22 +66,30 @@ impl Slot {
 }
 
 impl Args {
-    /// What has to be there and is not.
-    pub(crate) fn missing(&self, attribute: Attribute) -> Option<Error> {
-        let text = match (self.name.is_absent(), self.max.is_absent()) {
-            _ if !matches!(self.shared, Shared::No) => return None,
-            (true, true) => {
-                let mut example = attribute.as_str().to_owned();
-                example.insert_str(example.len() - 1, "(name = \"report\", max = 4)");
-                format!("missing `name` and `max`: write `{example}`")
-            }
-            (true, false) => {
-                "missing `name`: write `name = \"report\"`; it is the partition's label in metrics and errors".to_owned()
-            }
-            (false, true) => "missing `max`: write `max = 4` for at most 4 calls at a time".to_owned(),
-            (false, false) => return None,
+    /// What has to be there and is not, told at `at`.
+    pub(crate) fn missing(&mut self, list: Attribute, at: Span) -> Option<Error> {
+        if !matches!(self.shared, Shared::No) {
+            return None;
+        }
+        let [first, second] = list.compulsory();
+        let is_missing = |key: &Key| self.slot_mut(*key).is_absent();
+        let missing: Vec<_> = [first, second].into_iter().filter(is_missing).collect();
+        let text = match missing[..] {
+            [] => return None,
+            [key] => format!(
+                "missing `{}`: write `{}`{}",
+                key.as_str(),
+                key.example(),
+                key.purpose()
+            ),
+            _ => format!(
+                "missing `{}` and `{}`: write `{}`",
+                first.as_str(),
+                second.as_str(),
+                list.example()
+            ),
         };
-        Some(Error::new(Span::call_site(), text))
+        Some(Error::new(at, text))
     }
 
     /// What only the declaration of the partition may say.
@@ -114,10 +132,19 @@ impl Args {
             Key::Max => &mut self.max,
             Key::Queue => &mut self.queue,
             Key::Wait => &mut self.wait,
+            Key::Reserve => &mut self.reserve,
+            Key::PerKey => &mut self.per_key,
+            Key::Measured => &mut self.measured,
+            Key::Rate => &mut self.rate,
+            Key::Mean => &mut self.mean,
+            Key::Shed => &mut self.shed,
             Key::Status => &mut self.status,
             Key::Timeout => &mut self.timeout,
             Key::Reject => &mut self.reject,
             Key::Classify => &mut self.classify,
+            Key::Capacity => &mut self.capacity,
+            Key::Spare => &mut self.spare,
+            Key::Replicas => &mut self.replicas,
             Key::Crate => &mut self.runtime,
         }
     }

@@ -22,6 +22,10 @@ impl Fault {
             Self::NoUnit => format!("`{key}` needs a unit: `{number}ms` or `{number}s`?"),
             Self::UnknownUnit(unit) => match nearest_unit(unit) {
                 Some(near) => format!("unknown unit `{unit}`, did you mean `{near}`? {UNITS}"),
+                // What was measured is no timer's.
+                None if is_too_fine(unit) && key == "mean" => format!(
+                    "unknown unit `{unit}`: write a fraction of `ms`, such as `0.5ms`; {UNITS}"
+                ),
                 None if is_too_fine(unit) => format!(
                     "unknown unit `{unit}`: the timer knows nothing finer than `ms`; {UNITS}"
                 ),

@@ -1,12 +1,15 @@
 //! One entry of the list: a key with its value, or the path of a partition.
 
-use quote::ToTokens;
+use proc_macro2::Group;
+use quote::{ToTokens, quote};
 use syn::{Error, Ident, Lit, Token};
 
 use crate::args::{Args, Shared, Slot};
 use crate::errors::Errors;
 use crate::keys::{Attribute, Key};
+use crate::list;
 use crate::literal;
+use crate::percent;
 use crate::span::Ends;
 use crate::value::{self, Value};
 use crate::walk::{Behind, Walk};
@@ -27,12 +30,15 @@ impl Entry<'_> {
     pub(crate) fn read(&mut self) {
         match self.walk.word_ahead() {
             Some((key, Behind::Equals)) => {
-                self.walk.skip(2);
+                self.walk.skip(1);
                 self.assignment(key);
             }
-            Some((_, Behind::PathSeparator)) => self.path(),
+            Some((_, Behind::PathSeparator)) => self.without_a_key(),
             Some((word, Behind::End)) => self.word(&word),
-            Some((receiver, Behind::Other)) if receiver == "self" => self.receiver(&receiver),
+            Some((receiver, Behind::Other)) if receiver == "self" && !self.takes_keys_only() => {
+                self.receiver(&receiver);
+            }
+            Some((key, Behind::Parentheses)) => self.parenthesized(key),
             Some((key, Behind::Other)) => self.without_equals(&key),
             None => self.without_a_word(),
         }
@@ -44,15 +50,23 @@ impl Entry<'_> {
             Err(unknown) => {
                 self.errors.push(unknown.error);
                 self.occupy(unknown.meant);
+                self.walk.skip(1);
                 self.walk.skip_value();
                 return;
             }
         };
-        if !self.args.slot_mut(key).is_absent() {
-            self.errors.push(Error::new(
-                ident.span(),
-                format!("`{}` is given twice", key.as_str()),
+        if key.inside().is_some() {
+            self.error_here(format!(
+                "`{}` takes a list and no `=`: `{}`",
+                key.as_str(),
+                key.example()
             ));
+            self.occupy(Some(key));
+            self.walk.skip_entry();
+            return;
+        }
+        self.walk.skip(1);
+        if self.is_given_twice(key, &ident) {
             self.walk.skip_value();
             return;
         }
@@ -66,9 +80,44 @@ impl Entry<'_> {
         *self.args.slot_mut(key) = slot;
     }
 
+    fn is_given_twice(&mut self, key: Key, ident: &Ident) -> bool {
+        let is_given = !self.args.slot_mut(key).is_absent();
+        if is_given {
+            let text = format!("`{}` is given twice", key.as_str());
+            self.errors.push(Error::new(ident.span(), text));
+        }
+        is_given
+    }
+
+    /// `measured(…)`, or parentheses where none belong.
+    fn parenthesized(&mut self, ident: Ident) {
+        let key = self.attribute.key(&ident).ok();
+        let Some((key, inside)) = key.and_then(|key| Some((key, key.inside()?))) else {
+            return self.without_equals(&ident);
+        };
+        self.walk.skip(1);
+        let Ok(list) = self.walk.parse::<Group>() else {
+            return;
+        };
+        if self.is_given_twice(key, &ident) {
+            return;
+        }
+        list::read_into(inside, list.stream(), self.args, self.errors);
+        self.errors.extend(self.args.missing(inside, ident.span()));
+        *self.args.slot_mut(key) = Slot::Given(Value {
+            ends: Ends::of(&quote!(#ident #list)),
+            key: ident,
+            tokens: list.stream(),
+            is_literal: false,
+        });
+    }
+
     fn value(&mut self, key: Key, ident: Ident) -> syn::Result<Value> {
         if self.walk.is_behind_entry() {
             return Err(needs_a_value(key, &ident));
+        }
+        if key == Key::Shed {
+            return percent::read(key, ident, self.walk);
         }
         let (expr, written) = match self.walk.expression() {
             Ok(parsed) => parsed,
@@ -96,7 +145,7 @@ impl Entry<'_> {
                 self.errors.push(needs_a_value(key, word));
                 self.occupy(Some(key));
             }
-            Err(_) if is_upper_case(word) => return self.path(),
+            Err(_) if is_upper_case(word) => return self.without_a_key(),
             Err(unknown)
                 if unknown.meant.is_none()
                     && self.is_first
@@ -114,6 +163,63 @@ impl Entry<'_> {
             }
         }
         self.walk.skip(1);
+    }
+
+    /// A path, or a value alone.
+    fn without_a_key(&mut self) {
+        if self.takes_keys_only() {
+            self.value_alone();
+        } else if self.walk.is_at(Lit) {
+            self.literal();
+        } else {
+            self.path();
+        }
+    }
+
+    /// Whether nothing else than keys can stand in the list, not even by mistake.
+    fn takes_keys_only(&self) -> bool {
+        matches!(self.attribute, Attribute::Measured | Attribute::Dependency)
+    }
+
+    fn value_alone(&mut self) {
+        let (key, written) = match self.walk.percentage() {
+            Some((_, written)) => (Key::Shed, written),
+            None => match self.walk.expression() {
+                Ok((expr, written)) if literal::is_duration(&expr) => (Key::Mean, written),
+                Ok((_, written)) => (self.first_absent(), written),
+                Err(at) => {
+                    let text = format!("keys are written `key = value`: `{}`", self.example());
+                    self.errors.push(Error::new(at, text));
+                    self.walk.skip_entry();
+                    return;
+                }
+            },
+        };
+        let key = Some(key).filter(|key| self.attribute.keys().contains(key));
+        let key = key.unwrap_or_else(|| self.first_absent());
+        let value = written.to_string().replace(' ', "");
+        let text = format!(
+            "keys are written `key = value`: `{} = {value}`",
+            key.as_str()
+        );
+        self.errors.push(Ends::of(&written).error(text));
+        self.occupy(Some(key));
+    }
+
+    fn first_absent(&mut self) -> Key {
+        let [first, second] = self.attribute.compulsory();
+        if self.args.slot_mut(first).is_absent() {
+            first
+        } else {
+            second
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self.attribute {
+            Attribute::Bulkhead | Attribute::Partition => Key::Max.example(),
+            Attribute::Measured | Attribute::Dependency => self.attribute.compulsory()[0].example(),
+        }
     }
 
     fn path(&mut self) {
@@ -142,14 +248,14 @@ impl Entry<'_> {
             (Attribute::Bulkhead, _) if !self.is_first => {
                 "the path of the partition comes first, before the keys"
             }
-            (Attribute::Bulkhead, _) => "",
+            _ => "",
         };
         if !text.is_empty() {
             self.errors.push(Ends::of(&path).error(text));
         }
         self.args.shared = match self.attribute {
             Attribute::Bulkhead => Shared::At(path),
-            Attribute::Partition => Shared::Unreadable,
+            _ => Shared::Unreadable,
         };
     }
 
@@ -157,7 +263,12 @@ impl Entry<'_> {
         self.walk.skip(1);
         match self.attribute.key(ident) {
             Ok(key) => {
-                self.error_here(format!("expected `=` after `{}`", key.as_str()));
+                self.error_here(match key.inside() {
+                    None => format!("expected `=` after `{}`", key.as_str()),
+                    Some(_) => {
+                        format!("expected `(` after `{}`: `{}`", key.as_str(), key.example())
+                    }
+                });
                 self.occupy(Some(key));
             }
             Err(unknown) => {
@@ -196,14 +307,15 @@ impl Entry<'_> {
     }
 
     fn without_a_word(&mut self) {
-        if self.walk.is_at(Token![::]) || self.walk.is_at(Token![<]) {
-            self.path();
-        } else if self.walk.is_at(Lit) {
-            self.literal();
+        let example = self.example();
+        if self.walk.is_at(Token![::]) || self.walk.is_at(Token![<]) || self.walk.is_at(Lit) {
+            self.without_a_key();
         } else if self.walk.is_at(Token![,]) {
-            self.error_here("expected a key before this comma, such as `max = 4`");
+            self.error_here(format!(
+                "expected a key before this comma, such as `{example}`"
+            ));
         } else if !self.walk.is_at_end() {
-            self.error_here("keys are written `key = value`: `max = 4`");
+            self.error_here(format!("keys are written `key = value`: `{example}`"));
             self.walk.skip_entry();
         }
     }
@@ -224,9 +336,13 @@ impl Entry<'_> {
 }
 
 fn needs_a_value(key: Key, ident: &Ident) -> Error {
+    let what = match key.inside() {
+        Some(_) => "a list",
+        None => "a value",
+    };
     Error::new(
         ident.span(),
-        format!("`{}` needs a value: `{}`", key.as_str(), key.example()),
+        format!("`{}` needs {what}: `{}`", key.as_str(), key.example()),
     )
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn bulkhead(tokens: TokenStream, item: &TokenStream) -> TokenStream {
         }
     };
     scope::check(&mut args, &function, &mut errors);
-    errors.extend(args.missing(Attribute::Bulkhead));
+    errors.extend(args.missing(Attribute::Bulkhead, Span::call_site()));
     errors.extend(args.told_twice());
     errors.extend(taken_twice(&args, &function));
     errors.extend(function.refused.clone());

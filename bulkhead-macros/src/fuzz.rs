@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::keys::Attribute;
-use crate::{expand, list, partition};
+use crate::{dependency, expand, list, partition};
 
 /// What an attribute is given. Both come from one text, so that a place in it tells them apart, and
 /// so that the place of what was never written is 0.
@@ -144,7 +144,10 @@ fn told(tokens: &TokenStream, word: &str, found: &mut Vec<Told>) {
 fn check(attribute: Attribute, given: &Given) -> Result<(), TestCaseError> {
     let output = match attribute {
         Attribute::Bulkhead => expand::bulkhead(given.list.clone(), &given.item),
-        Attribute::Partition => partition::partition(given.list.clone(), &given.item),
+        Attribute::Dependency => dependency::dependency(given.list.clone(), &given.item),
+        Attribute::Partition | Attribute::Measured => {
+            partition::partition(given.list.clone(), &given.item)
+        }
     };
     let text = output.to_string();
     prop_assert!(
@@ -184,6 +187,14 @@ fn check(attribute: Attribute, given: &Given) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+const ATTRIBUTES: [Attribute; 5] = [
+    Attribute::Bulkhead,
+    Attribute::Bulkhead,
+    Attribute::Partition,
+    Attribute::Partition,
+    Attribute::Dependency,
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -191,7 +202,7 @@ proptest! {
     fn whatever_is_written_there_is_an_answer(
         list in grammar::list(),
         item in grammar::item(),
-        attribute in select(&[Attribute::Bulkhead, Attribute::Bulkhead, Attribute::Partition][..]),
+        attribute in select(&ATTRIBUTES[..]),
     ) {
         check(attribute, &Given::lex(&list, &item))?;
     }

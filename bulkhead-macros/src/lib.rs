@@ -1,19 +1,24 @@
 //! The attribute macros of `bulkhead-runtime`, which re-exports them: use them from there.
 //!
 //! `#[bulkhead]` guards a function, `#[partition]` declares a partition that several functions
-//! share. Both check what tokens can tell; every rule about a *value* is a `const fn` of the
-//! runtime, which the expansion calls under the place where the value stands.
+//! share, `#[dependency]` the sum that several partitions share. They check what tokens can tell; every
+//! rule about a *value* is a `const fn` of the runtime, which the expansion calls under the place where
+//! the value stands.
 //!
 //! The way of an attribute through this crate: `list` reads it into `args`, `entry` by `entry` (`walk`,
-//! `keys`; `value`, `literal`, `duration`), `function` the item (`item`, `arguments`, `output`, `refusal`);
-//! `scope` and `policy` hold the one against the other, and `expand` or `partition` write what is compiled;
-//! `fallback` does when something is wrong.
+//! `keys`, `unknown`; `value`, `literal`, `number`, `duration`, `percent`), `function` or `module` the
+//! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `policy` and `measured` hold the
+//! one against the other, and `expand`, `partition` or `dependency` write what is compiled; `fallback` does
+//! when something is wrong.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod arguments;
 mod captures;
+mod conditions;
+mod decimal;
+mod dependency;
 mod duration;
 mod entry;
 mod errors;
@@ -26,12 +31,17 @@ mod item;
 mod keys;
 mod list;
 mod literal;
+mod measured;
+mod module;
+mod number;
 mod output;
 mod partition;
+mod percent;
 mod policy;
 mod refusal;
 mod scope;
 mod span;
+mod unknown;
 mod value;
 mod walk;
 
@@ -194,9 +204,27 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// | `max = 20` | permits: how many calls may be in flight at once, 1 to 2²⁰ | compulsory |
 /// | `queue = 20` | how many more may wait, 0 to 2²⁰ | 0: a full partition rejects at once |
 /// | `wait = 25ms` | the longest time in the queue; compulsory with a queue, an error without one | – |
+/// | `reserve = 2` | of `max`, permits that only critical calls are to have; below `max` | 0 |
+/// | `per_key = 3` | of `max`, permits that one key, such as a tenant, may hold or wait for; 1 to `max` | no bound |
+/// | `measured(rate = 40, mean = 80ms, shed = 1%)` | the traffic that was measured, see below | – |
+/// | `status = 503` | the HTTP status of a rejection: 503 or 429 | 503 |
 /// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
 ///
-/// `timeout`, `reject` and `classify` are about one function and belong there.
+/// `timeout`, `reject` and `classify` are about one function and belong there. `reserve` and `per_key` are
+/// checked and kept; nobody is admitted or rejected by them yet.
+///
+/// # What was measured
+///
+/// `rate` are the calls a second in *this process* at peak, a whole number, a literal with up to three
+/// decimals, or a constant `u32` expression; `mean` is the mean time of a call, a duration; `shed` is how much
+/// of it may be rejected, a literal percentage with up to four decimals, and 1 % when it is left out. With them the
+/// policy does not compile
+/// - when it would reject more than `shed`; the error, at `max`, names the numbers that would do;
+/// - when a part of the queue is dead: a full queue has to drain within `wait`, or its last callers wait for
+///   nothing. The error stands at `queue`.
+///
+/// What would be rejected is computed, by Erlang's formula B and its kin with a queue, for calls that come
+/// independently of one another; `Measured` says more.
 ///
 /// The policy can be read while compiling, so that one number is written once:
 /// `PgPoolOptions::new().max_connections(CHECKOUT.policy().max())`.
@@ -214,7 +242,10 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// pub mod postgres {
 ///     use bulkhead_runtime::{Partition, partition};
 ///
-///     #[partition(name = "checkout", max = 20, queue = 20, wait = 25ms)]
+///     #[partition(
+///         name = "checkout", max = 20, queue = 12, wait = 25ms,
+///         measured(rate = 200, mean = 40ms),
+///     )]
 ///     pub static CHECKOUT: Partition;
 /// }
 ///
@@ -241,4 +272,88 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn partition(list: TokenStream, item: TokenStream) -> TokenStream {
     partition::partition(list.into(), &item.into()).into()
+}
+
+/// Declares what several partitions protect, on the inline module of their statics: together they take no
+/// more than it can.
+///
+/// The permits of all partitions in the module, in each replica, are held against the capacity while
+/// compiling: Σ `max` × `replicas` ≤ `capacity` − `spare`. The error stands at `capacity` and has the numbers.
+/// While the program runs, `resize` and `configure` hold to the same sum.
+///
+/// # Keys
+///
+/// | key | meaning | left out |
+/// |---|---|---|
+/// | `capacity = 120` | what the dependency can take at once, from everybody: calls, connections | compulsory |
+/// | `spare = 8` | what of that stays free, for administration or for others; below `capacity` | 0 |
+/// | `replicas = 4` | the most processes that can run at once, the surge of a deployment included | compulsory |
+/// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
+///
+/// Numbers are literals or constant `u32` expressions. An expression means what it means where the attribute
+/// stands, *outside* of the module, in the body of a function too; a constant of the module is written
+/// `postgres::LIMIT`, and has to be visible there (`pub(super)`).
+///
+/// # What is counted
+///
+/// Every `static` directly in the module that carries `#[partition]`, also through `#[cfg_attr]`; one under a
+/// `#[cfg]` counts when it is compiled. At least one, and each under a name of its own: two of one name would be
+/// one partition.
+///
+/// - A function in the module says `#[bulkhead(CHECKOUT)]`. One with a `name` declares a partition that the sum
+///   could not see, and is an error.
+/// - What stands in modules inside of this one, in `impl` blocks, or comes out of a macro call is not seen, and
+///   not counted.
+/// - The module is emitted as it is written, and one hidden constant, `__BULKHEAD_PARTITIONS`, behind its items. It
+///   is written inline: neither the macro nor rustc lets `mod postgres;` stand here, nor in it.
+///
+/// The dependency has the name of its module, and is found by it: `bulkhead_runtime::dependency("postgres")`.
+///
+/// # Examples
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead, dependency};
+///
+/// const REPLICAS: u32 = 3;
+///
+/// /// Postgres takes 120 connections; 8 stay free for administration; a deployment starts one replica more.
+/// #[dependency(capacity = 120, spare = 8, replicas = REPLICAS + 1)]
+/// pub mod postgres {
+///     use bulkhead_runtime::{Partition, partition};
+///
+///     #[partition(name = "checkout", max = 20, queue = 12, wait = 25ms, measured(rate = 200, mean = 40ms))]
+///     pub static CHECKOUT: Partition;
+///
+///     #[partition(name = "reports", max = 7)]
+///     pub static REPORTS: Partition;
+/// }
+///
+/// #[bulkhead(postgres::REPORTS, timeout = 2s)]
+/// async fn monthly_report(branch: u32) -> Result<u32, BulkheadError> {
+///     Ok(branch)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// monthly_report(7).await.unwrap();
+/// let postgres = dependency("postgres").unwrap();
+/// assert_eq!((postgres.sum(), postgres.share()), (27, 28));
+/// assert_eq!(postgres.snapshot().outcomes.success, 1);
+/// # }
+/// ```
+///
+/// One permit too many does not compile:
+///
+/// ```compile_fail
+/// # use bulkhead_runtime::dependency;
+/// #[dependency(capacity = 120, spare = 8, replicas = 4)]
+/// pub mod postgres {
+///     # use bulkhead_runtime::{Partition, partition};
+///     #[partition(name = "checkout", max = 29)] // 29 × 4 is more than 112
+///     pub static CHECKOUT: Partition;
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn dependency(list: TokenStream, item: TokenStream) -> TokenStream {
+    dependency::dependency(list.into(), &item.into()).into()
 }

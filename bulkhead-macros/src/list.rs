@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::ParseStream;
-use syn::{Error, Token};
+use syn::{Error, Ident, Token};
 
 use crate::args::Args;
 use crate::entry::Entry;
@@ -13,29 +13,39 @@ use crate::walk::{Behind, Walk};
 
 /// Reads all it can; each mistake leaves one error.
 pub(crate) fn read(attribute: Attribute, tokens: TokenStream) -> (Args, Errors) {
+    let (mut args, mut errors) = (Args::default(), Errors::default());
+    read_into(attribute, tokens, &mut args, &mut errors);
+    (args, errors)
+}
+
+/// The same, for a list inside of another.
+pub(crate) fn read_into(
+    attribute: Attribute,
+    tokens: TokenStream,
+    args: &mut Args,
+    errors: &mut Errors,
+) {
     let list = |input: ParseStream<'_>| {
         let mut list = List {
             attribute,
             walk: Walk::along(input),
-            args: Args::default(),
-            errors: Errors::default(),
+            args,
+            errors: &mut *errors,
         };
         list.read();
-        Ok((list.args, list.errors))
+        Ok(())
     };
-    span::parse(tokens, Span::call_site(), list).unwrap_or_else(|error| {
-        let mut errors = Errors::default();
+    if let Err(error) = span::parse(tokens, Span::call_site(), list) {
         errors.push(error);
-        (Args::default(), errors)
-    })
+    }
 }
 
 /// The list while it is being read.
 struct List<'a> {
     attribute: Attribute,
     walk: Walk<'a>,
-    args: Args,
-    errors: Errors,
+    args: &'a mut Args,
+    errors: &'a mut Errors,
 }
 
 impl List<'_> {
@@ -53,7 +63,7 @@ impl List<'_> {
         while self.walk.is_at(Token![#]) {
             let text = format!(
                 "keys cannot carry attributes; use `#[cfg_attr(…, {}(…))]` on the item",
-                self.attribute.as_str().trim_matches(['#', '[', ']'])
+                self.attribute.on_item()
             );
             self.error_here(text);
             self.walk.skip(1);
@@ -68,8 +78,8 @@ impl List<'_> {
             attribute: self.attribute,
             is_first,
             walk: self.walk,
-            args: &mut self.args,
-            errors: &mut self.errors,
+            args: self.args,
+            errors: self.errors,
         };
         entry.read();
     }
@@ -82,7 +92,7 @@ impl List<'_> {
         if self.walk.is_at(Token![,]) {
             return self.walk.skip(1);
         }
-        if let Some((key, Behind::Equals)) = self.walk.word_ahead() {
+        if let Some(key) = self.next_key() {
             let text = format!("expected `,` before `{key}`");
             self.errors.push(Error::new(key.span(), text));
             return;
@@ -92,6 +102,19 @@ impl List<'_> {
             self.walk.skip_entry();
         }
         self.walk.skip(1);
+    }
+
+    /// The key of an entry that begins here.
+    fn next_key(&self) -> Option<Ident> {
+        let takes_list = |word: &Ident| {
+            let key = self.attribute.key(word);
+            key.is_ok_and(|key| key.inside().is_some())
+        };
+        match self.walk.word_ahead()? {
+            (key, Behind::Equals) => Some(key),
+            (key, Behind::Parentheses) if takes_list(&key) => Some(key),
+            _ => None,
+        }
     }
 
     fn error_here(&mut self, text: impl std::fmt::Display) {
@@ -105,11 +128,10 @@ mod tests {
     use crate::args::Slot;
 
     fn parsed(attribute: Attribute, list: &str) -> (Args, Vec<String>) {
-        let (args, mut errors) = read(attribute, list.parse().expect("the list is made of tokens"));
-        args.missing(attribute)
-            .into_iter()
-            .chain(args.told_twice())
-            .for_each(|error| errors.push(error));
+        let (mut args, mut errors) =
+            read(attribute, list.parse().expect("the list is made of tokens"));
+        errors.extend(args.missing(attribute, Span::call_site()));
+        errors.extend(args.told_twice());
         (args, errors.texts())
     }
 
@@ -238,6 +260,95 @@ mod tests {
         assert_eq!(found.len(), 6, "{found:#?}");
         let found = errors("\"x\", max = \"4\" wait = 25 ms, queue 4, timeout = 5min");
         assert_eq!(found.len(), 6, "{found:#?}");
+    }
+
+    #[test]
+    fn a_list_inside_of_the_list_fills_its_slots() {
+        let list = r#"name = "x", max = 4, measured(rate = RATE * 2, mean = 1.5s, shed = 0.5%), reserve = 2"#;
+        let (args, errors) = parsed(Attribute::Partition, list);
+        assert_eq!(errors, Vec::<String>::new());
+        let tokens = |slot: &Slot| slot.value().map(|value| value.tokens.to_string());
+        assert_eq!(tokens(&args.rate).as_deref(), Some("RATE * 2"));
+        assert_eq!(tokens(&args.shed).as_deref(), Some("5000"));
+        assert_eq!(tokens(&args.reserve).as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn each_slip_of_a_list_inside_has_its_error() {
+        for (entry, expected) in [
+            ("measured = 4", "`measured` takes a list and no `=`"),
+            ("measured", "`measured` needs a list: `measured("),
+            ("measured: (rate = 1)", "expected `(` after `measured`"),
+            ("measured()", "missing `rate` and `mean`: write `measured("),
+            ("measured(mean = 5ms)", "missing `rate`: write `rate = 40`"),
+            ("measured(rate(4), mean = 5ms)", "expected `=` after `rate`"),
+            (
+                "measured(4, mean = 5ms)",
+                "keys are written `key = value`: `rate = 4`",
+            ),
+            (
+                "measured(rate = 4, 5ms)",
+                "keys are written `key = value`: `mean = 5ms`",
+            ),
+            (
+                "measured(rate = 4, mean = 5ms, 1%)",
+                "keys are written `key = value`: `shed = 1%`",
+            ),
+            (
+                "measured(rate = 4, mean = 5ms; )",
+                "expected `,` or the end of the list",
+            ),
+            (
+                "measured(rate = 4, mean = 5 ms)",
+                "no space between a number and its unit: `mean = 5ms`",
+            ),
+            (
+                "measured(rate = 4, mean = 5ms, shed = 1 % 2)",
+                "expected `,` or the end of the list",
+            ),
+        ] {
+            let list = format!("name = \"x\", max = 4, {entry}");
+            let (_, errors) = parsed(Attribute::Partition, &list);
+            assert!(
+                errors.len() == 1 && errors[0].starts_with(expected),
+                "{entry}: {errors:#?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_dependency_takes_keys_only() {
+        for (list, expected) in [
+            ("capacity = 30, replicas = 4", None),
+            ("", Some("missing `capacity` and `replicas`")),
+            (
+                "30, replicas = 4",
+                Some("keys are written `key = value`: `capacity = 30`"),
+            ),
+            (
+                "capacity = 30, LIMITS::REPLICAS",
+                Some("keys are written `key = value`: `replicas = LIMITS::REPLICAS`"),
+            ),
+            (
+                "capacity = 30, max = 4, replicas = 4",
+                Some("`max` is for each partition to say"),
+            ),
+            (
+                "capacity = 30, spare = 1%, replicas = 4",
+                Some("expected a value: `spare = 3`"),
+            ),
+        ] {
+            let (_, errors) = parsed(Attribute::Dependency, list);
+            let expected = Vec::from_iter(expected);
+            assert!(
+                errors.len() == expected.len()
+                    && errors
+                        .iter()
+                        .zip(&expected)
+                        .all(|(error, text)| error.starts_with(text)),
+                "{list}: {errors:#?}"
+            );
+        }
     }
 
     #[test]

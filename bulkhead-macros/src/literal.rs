@@ -54,6 +54,15 @@ impl Literally {
     }
 }
 
+/// Whether it is a number with a unit.
+pub(crate) fn is_duration(expr: &Expr) -> bool {
+    match Literally::of(expr).map(|literal| literal.lit) {
+        Some(Lit::Int(int)) => duration::is_unit(int.suffix()),
+        Some(Lit::Float(float)) => duration::is_unit(float.suffix()),
+        _ => false,
+    }
+}
+
 /// A number without a unit whose unit stands behind a space: `25 ms`.
 pub(crate) fn has_lost_its_unit(key: Key, expr: &Expr, next: &Ident) -> Option<Error> {
     let Some(Literally {
@@ -68,7 +77,7 @@ pub(crate) fn has_lost_its_unit(key: Key, expr: &Expr, next: &Ident) -> Option<E
         Lit::Float(float) => float.suffix().is_empty(),
         _ => false,
     };
-    let takes_duration = matches!(key, Key::Wait | Key::Timeout);
+    let takes_duration = matches!(key, Key::Wait | Key::Mean | Key::Timeout);
     (takes_duration && is_bare && duration::is_unit(&next.to_string())).then(|| {
         let number = number.to_token_stream();
         let text = format!(

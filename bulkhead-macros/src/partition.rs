@@ -14,7 +14,7 @@ use crate::policy::Policy;
 use crate::span::{self, Ends};
 
 pub(crate) fn partition(tokens: TokenStream, item: &TokenStream) -> TokenStream {
-    let (args, mut errors) = list::read(Attribute::Partition, tokens);
+    let (mut args, mut errors) = list::read(Attribute::Partition, tokens);
     let declaration = match span::parse(
         item::ungrouped(item.clone()),
         Span::call_site(),
@@ -26,7 +26,7 @@ pub(crate) fn partition(tokens: TokenStream, item: &TokenStream) -> TokenStream 
             return fallback::beside(item, &errors);
         }
     };
-    errors.extend(args.missing(Attribute::Partition));
+    errors.extend(args.missing(Attribute::Partition, Span::call_site()));
     errors.extend(declaration.refused.clone());
     let runtime = args.runtime().unwrap_or_else(default_runtime);
     fallback::beside(&declaration.initialised(&args, &runtime), &errors)
@@ -96,10 +96,13 @@ fn mutable(token: Token![mut]) -> Error {
     Error::new(token.span, "a partition is shared as it is: remove `mut`")
 }
 
+pub(crate) fn is_partition(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Partition"))
+}
+
 /// rustc would say it twice: about the initialiser, and about the registration.
 fn other_type(ty: &Type) -> Option<Error> {
-    let is_partition = matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Partition"));
-    (!is_partition).then(|| {
+    (!is_partition(ty)).then(|| {
         let found = ty.to_token_stream();
         Ends::of(ty).error(format!(
             "a partition has the type `Partition`, found `{found}`"

@@ -8,13 +8,14 @@ use quote::{format_ident, quote, quote_spanned};
 
 use crate::args::{Args, Slot};
 use crate::keys::Key;
+use crate::measured::Measured;
 use crate::span::Ends;
 use crate::value::Value;
 
 /// The policy that `args` declare, in the words of the expansion.
 pub(crate) struct Policy<'a> {
-    args: &'a Args,
-    runtime: &'a TokenStream,
+    pub(crate) args: &'a Args,
+    pub(crate) runtime: &'a TokenStream,
 }
 
 impl<'a> Policy<'a> {
@@ -32,17 +33,22 @@ impl<'a> Policy<'a> {
             max,
             queue,
             wait,
+            reserve,
+            per_key,
             status,
             timeout,
             ..
         } = self.args;
         let constants = [
             bind(Key::Name, name, &quote!(&'static ::core::primitive::str)),
-            bind(Key::Max, max, &quote!(::core::primitive::u32)),
-            bind(Key::Queue, queue, &quote!(::core::primitive::u32)),
-            bind(Key::Wait, wait, &quote!(::core::time::Duration)),
+            bind(Key::Max, max, &number()),
+            bind(Key::Queue, queue, &number()),
+            bind(Key::Wait, wait, &duration()),
+            bind(Key::Reserve, reserve, &number()),
+            bind(Key::PerKey, per_key, &number()),
             bind(Key::Status, status, &quote!(::core::primitive::u16)),
-            bind(Key::Timeout, timeout, &quote!(::core::time::Duration)),
+            bind(Key::Timeout, timeout, &duration()),
+            self.measured().constants(),
         ];
         let rules = [
             self.about(name, "name", constant(Key::Name)),
@@ -50,33 +56,26 @@ impl<'a> Policy<'a> {
             self.about_queue(),
             self.about_wait_without_queue(),
             self.about_wait(),
+            self.about_part_of_max(reserve, Key::Reserve),
+            self.about_part_of_max(per_key, Key::PerKey),
             self.about(status, "status", constant(Key::Status)),
             self.about(timeout, "timeout", constant(Key::Timeout)),
             self.about_wait_below_timeout(),
+            self.measured().rules(),
         ];
         quote!(#(#constants)* #(#rules)*)
+    }
+
+    fn measured(&self) -> Measured<'_> {
+        Measured { policy: self }
     }
 
     /// The partition that is declared by these values.
     pub(crate) fn partition(&self) -> TokenStream {
         let runtime = self.runtime;
         let mixed = Span::mixed_site();
-        let or = |slot: &Slot, key, default| {
-            if slot.value().is_some() {
-                constant(key)
-            } else {
-                default
-            }
-        };
-        let name = or(&self.args.name, Key::Name, quote!(""));
-        let max = or(&self.args.max, Key::Max, quote!(1));
-        let queue = or(&self.args.queue, Key::Queue, quote!(0));
-        let wait = or(
-            &self.args.wait,
-            Key::Wait,
-            quote_spanned!(mixed=> ::core::time::Duration::ZERO),
-        );
-        let status = or(&self.args.status, Key::Status, quote!(503));
+        let name = constant_or(&self.args.name, Key::Name, quote!(""));
+        let settings = self.settings();
         quote_spanned! {mixed=> {
             static __BULKHEAD_STATE: #runtime::__private::State = #runtime::__private::State::new();
             #runtime::__private::partition(
@@ -86,20 +85,44 @@ impl<'a> Policy<'a> {
                     file: ::core::file!(),
                     line: ::core::line!(),
                     column: ::core::column!(),
-                    policy: #runtime::__private::policy(#runtime::__private::Settings {
-                        max: #max,
-                        queue: #queue,
-                        wait: #wait,
-                        status: #status,
-                        ..#runtime::__private::Settings::ABSENT
-                    }),
+                    policy: #runtime::__private::policy(#runtime::__private::Settings { #settings }),
                 },
                 &__BULKHEAD_STATE,
             )
         }}
     }
 
-    fn about(&self, slot: &Slot, rule: &str, arguments: TokenStream) -> TokenStream {
+    /// The fields that are given, and the rest.
+    fn settings(&self) -> TokenStream {
+        let (args, runtime, mixed) = (self.args, self.runtime, Span::mixed_site());
+        let some = |value| quote_spanned!(mixed=> ::core::option::Option::Some(#value));
+        let plain = [
+            (&args.max, Key::Max),
+            (&args.queue, Key::Queue),
+            (&args.wait, Key::Wait),
+            (&args.reserve, Key::Reserve),
+            (&args.status, Key::Status),
+        ];
+        let mut given: Vec<_> = plain
+            .into_iter()
+            .filter(|(slot, _)| slot.value().is_some())
+            .map(|(_, key)| (key, constant(key)))
+            .collect();
+        let per_key = args.per_key.value().map(|_| some(constant(Key::PerKey)));
+        given.extend(per_key.map(|value| (Key::PerKey, value)));
+        let measured = self.measured().value().map(some);
+        given.extend(measured.map(|value| (Key::Measured, value)));
+        let fields = given.iter().map(|(key, value)| {
+            let field = Ident::new(key.as_str(), mixed);
+            quote_spanned!(mixed=> #field: #value,)
+        });
+        // With nothing left out, there would be a lint about the rest.
+        let rest = (given.len() < 7)
+            .then(|| quote_spanned!(mixed=> ..#runtime::__private::Settings::ABSENT));
+        quote!(#(#fields)* #rest)
+    }
+
+    pub(crate) fn about(&self, slot: &Slot, rule: &str, arguments: TokenStream) -> TokenStream {
         slot.value().map_or_else(TokenStream::new, |value| {
             self.rule(value.ends, rule, arguments)
         })
@@ -141,6 +164,13 @@ impl<'a> Policy<'a> {
         )
     }
 
+    /// `reserve` and `per_key`. A `max` that could not be read is not held against them: neither is 0.
+    fn about_part_of_max(&self, slot: &Slot, key: Key) -> TokenStream {
+        let part = constant(key);
+        let max = constant_or(&self.args.max, Key::Max, quote!(0));
+        self.about(slot, key.as_str(), quote!(#max, #part))
+    }
+
     /// The length of the queue; one that could not be read is not held against `wait`.
     fn queue(&self) -> TokenStream {
         match &self.args.queue {
@@ -150,13 +180,22 @@ impl<'a> Policy<'a> {
         }
     }
 
-    pub(crate) fn rule(&self, at: Ends, rule: &str, arguments: TokenStream) -> TokenStream {
-        let runtime = self.runtime;
-        let rule = Ident::new(rule, Span::mixed_site());
-        let path = quote_spanned!(Span::mixed_site()=> #runtime::__private::check::#rule);
-        let call = at.call(path, arguments);
-        quote_spanned!(Span::mixed_site()=> const _: () = #call;)
+    pub(crate) fn rule(&self, at: Ends, name: &str, arguments: TokenStream) -> TokenStream {
+        rule(self.runtime, at, name, arguments)
     }
+}
+
+/// A rule of the runtime, called while compiling; what it says is shown at `at`.
+pub(crate) fn rule(
+    runtime: &TokenStream,
+    at: Ends,
+    name: &str,
+    arguments: TokenStream,
+) -> TokenStream {
+    let name = Ident::new(name, Span::mixed_site());
+    let path = quote_spanned!(Span::mixed_site()=> #runtime::__private::check::#name);
+    let call = at.call(path, arguments);
+    quote_spanned!(Span::mixed_site()=> const _: () = #call;)
 }
 
 /// The name under which the value of `key` is known in the expansion.
@@ -169,7 +208,24 @@ pub(crate) fn constant(key: Key) -> TokenStream {
     quote!(#name)
 }
 
-fn bind(key: Key, slot: &Slot, ty: &TokenStream) -> TokenStream {
+/// The same, or `default` where no value could be read.
+pub(crate) fn constant_or(slot: &Slot, key: Key, default: TokenStream) -> TokenStream {
+    if slot.value().is_some() {
+        constant(key)
+    } else {
+        default
+    }
+}
+
+pub(crate) fn number() -> TokenStream {
+    quote!(::core::primitive::u32)
+}
+
+pub(crate) fn duration() -> TokenStream {
+    quote!(::core::time::Duration)
+}
+
+pub(crate) fn bind(key: Key, slot: &Slot, ty: &TokenStream) -> TokenStream {
     let Some(Value { tokens, ends, .. }) = slot.value() else {
         return TokenStream::new();
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Result, braced};
@@ -51,6 +51,13 @@ impl Ends {
         arguments.set_span(Span::mixed_site().located_at(self.last));
         let path = self.move_here(path.into_iter().collect());
         quote!(#path #name #arguments)
+    }
+
+    /// A literal of the macro's own, shown at the first of the ends: no lint is about one that a
+    /// macro made.
+    pub(crate) fn literal(self, mut literal: Literal) -> TokenStream {
+        literal.set_span(Span::mixed_site());
+        self.move_here(TokenTree::from(literal).into())
     }
 
     /// The same tokens with the same hygiene, shown at the first of the ends.

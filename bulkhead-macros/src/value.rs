@@ -1,8 +1,8 @@
 //! The value of a key: what tokens can tell about it. Every rule about what it *amounts to* is a
 //! `const fn` of the runtime, so that it holds for `max = LIMIT * 2` too.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
-use syn::{Error, Expr, Lit, LitInt, Result};
+use proc_macro2::{Ident, Literal, TokenStream};
+use syn::{Error, Expr, Lit, Result};
 
 use crate::duration;
 use crate::keys::Key;
@@ -46,9 +46,9 @@ impl Value {
 }
 
 /// One value on its way from syntax to meaning.
-struct Read<'a> {
-    key: Key,
-    ends: Ends,
+pub(crate) struct Read<'a> {
+    pub(crate) key: Key,
+    pub(crate) ends: Ends,
     expr: &'a Expr,
 }
 
@@ -56,10 +56,19 @@ impl Read<'_> {
     fn literal(&self, literal: &Literally) -> Result<TokenStream> {
         match self.key {
             Key::Name => self.name(literal),
-            Key::Max | Key::Queue | Key::Status => self.count(literal),
-            Key::Wait | Key::Timeout => self.duration(literal),
+            Key::Max
+            | Key::Queue
+            | Key::Reserve
+            | Key::PerKey
+            | Key::Status
+            | Key::Capacity
+            | Key::Spare
+            | Key::Replicas => self.count(literal),
+            Key::Rate => self.rate(literal),
+            Key::Wait | Key::Mean | Key::Timeout => self.duration(literal),
             Key::Reject | Key::Classify => Err(self.without_quotes("a function", literal)),
             Key::Crate => Err(self.without_quotes("a path", literal)),
+            Key::Measured | Key::Shed => Err(self.error(self.takes("no value of this kind"))),
         }
     }
 
@@ -76,59 +85,14 @@ impl Read<'_> {
 
     fn name(&self, literal: &Literally) -> Result<TokenStream> {
         match &literal.lit {
-            Lit::Str(text) => Ok(self.emitted(Literal::string(&text.value()))),
+            Lit::Str(text) => Ok(self.ends.literal(Literal::string(&text.value()))),
             _ => Err(self.error(self.takes(&format!("a string, found {}", literal.kind())))),
-        }
-    }
-
-    fn count(&self, literal: &Literally) -> Result<TokenStream> {
-        let key = self.key.as_str();
-        if literal.negative && literal.is_number() {
-            return Err(self.error(format_args!("`{key}` cannot be negative")));
-        }
-        match &literal.lit {
-            Lit::Int(int) => self.whole(int),
-            Lit::Float(float) if duration::is_unit(float.suffix()) => Err(self.no_duration()),
-            Lit::Float(float) => Err(self.error(format_args!(
-                "`{key}` takes a whole number, found `{float}`"
-            ))),
-            Lit::Str(text) if text.value().trim().parse::<u32>().is_ok() => {
-                let example = self.with(text.value().trim());
-                Err(self.error(format_args!(
-                    "`{key}` takes a number without quotes: `{example}`"
-                )))
-            }
-            _ => Err(self.error(format_args!(
-                "`{key}` takes a whole number, found {}",
-                literal.kind()
-            ))),
-        }
-    }
-
-    fn whole(&self, int: &LitInt) -> Result<TokenStream> {
-        let (own, largest) = match self.key {
-            Key::Status => ("u16", u32::from(u16::MAX)),
-            _ => ("u32", u32::MAX),
-        };
-        match int.suffix() {
-            // What does not fit is reported by the rule, like everything above the limit.
-            suffix if suffix.is_empty() || suffix == own => {
-                let number: u32 = int.base10_digits().parse().unwrap_or(largest);
-                Ok(self.emitted(Literal::u32_unsuffixed(number.min(largest))))
-            }
-            suffix if duration::is_unit(suffix) => Err(self.no_duration()),
-            _ => {
-                let example = self.with(int.base10_digits());
-                Err(self.error(format_args!("remove the suffix: `{example}`")))
-            }
         }
     }
 
     fn duration(&self, literal: &Literally) -> Result<TokenStream> {
         let key = self.key.as_str();
-        if literal.negative && literal.is_number() {
-            return Err(self.error(format_args!("`{key}` cannot be negative")));
-        }
+        self.not_negative(literal)?;
         let (digits, unit) = match &literal.lit {
             Lit::Int(int) => (int.base10_digits(), int.suffix()),
             Lit::Float(float) => (float.base10_digits(), float.suffix()),
@@ -148,12 +112,6 @@ impl Read<'_> {
         }
     }
 
-    /// A value of its own, at the place of the user's: no lint is about a literal that a macro made.
-    fn emitted(&self, mut literal: Literal) -> TokenStream {
-        literal.set_span(Span::mixed_site());
-        self.ends.move_here(TokenTree::from(literal).into())
-    }
-
     fn is_lower_case_word(&self) -> bool {
         let Expr::Path(path) = ungrouped(self.expr) else {
             return false;
@@ -161,17 +119,6 @@ impl Read<'_> {
         path.path
             .get_ident()
             .is_some_and(|ident| ident.to_string().starts_with(char::is_lowercase))
-    }
-
-    fn no_duration(&self) -> Error {
-        let what = match self.key {
-            Key::Status => "an HTTP status",
-            _ => "a number of calls",
-        };
-        self.error(format_args!(
-            "`{}` is {what}, not a duration",
-            self.key.as_str()
-        ))
     }
 
     fn without_quotes(&self, what: &str, literal: &Literally) -> Error {
@@ -183,7 +130,7 @@ impl Read<'_> {
         self.error(self.takes(&format!("{what}{quotes}")))
     }
 
-    fn takes(&self, what: &str) -> String {
+    pub(crate) fn takes(&self, what: &str) -> String {
         format!(
             "`{}` takes {what}: `{}`",
             self.key.as_str(),
@@ -191,11 +138,11 @@ impl Read<'_> {
         )
     }
 
-    fn with(&self, value: impl std::fmt::Display) -> String {
+    pub(crate) fn with(&self, value: impl std::fmt::Display) -> String {
         format!("{} = {value}", self.key.as_str())
     }
 
-    fn error(&self, text: impl std::fmt::Display) -> Error {
+    pub(crate) fn error(&self, text: impl std::fmt::Display) -> Error {
         self.ends.error(text)
     }
 }
@@ -212,10 +159,12 @@ fn ungrouped(expr: &Expr) -> &Expr {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use proc_macro2::Span;
+
     use super::*;
 
-    fn read(key: Key, written: &str) -> Result<Value> {
+    pub(crate) fn read(key: Key, written: &str) -> Result<Value> {
         let ident = Ident::new("key", Span::call_site());
         let expr = syn::parse_str(written).expect("the value is an expression");
         let written = written.parse().expect("the value is made of tokens");
@@ -225,34 +174,6 @@ mod tests {
     #[test]
     fn each_value_of_another_kind_has_its_error() {
         for (key, written, expected) in [
-            (Key::Max, "-1", "`max` cannot be negative"),
-            (Key::Max, "4.0", "`max` takes a whole number, found `4.0`"),
-            (
-                Key::Max,
-                r#""4""#,
-                "`max` takes a number without quotes: `max = 4`",
-            ),
-            (
-                Key::Max,
-                r#""four""#,
-                "`max` takes a whole number, found a string",
-            ),
-            (Key::Max, "4i32", "remove the suffix: `max = 4`"),
-            (
-                Key::Max,
-                "true",
-                "`max` takes a whole number, found a boolean",
-            ),
-            (
-                Key::Max,
-                "4ms",
-                "`max` is a number of calls, not a duration",
-            ),
-            (
-                Key::Max,
-                "1.5s",
-                "`max` is a number of calls, not a duration",
-            ),
             (
                 Key::Name,
                 "report",
@@ -274,6 +195,7 @@ mod tests {
                 "`timeout` needs a unit: `500ms` or `500s`?",
             ),
             (Key::Timeout, "-5s", "`timeout` cannot be negative"),
+            (Key::Mean, "80", "`mean` needs a unit: `80ms` or `80s`?"),
             (
                 Key::Timeout,
                 r#""5 s""#,
@@ -307,11 +229,5 @@ mod tests {
                 "{written}: {text:?}"
             );
         }
-    }
-
-    #[test]
-    fn what_is_too_large_for_a_number_is_left_to_the_rule() {
-        let max = read(Key::Max, "99999999999999999999").map(|max| max.tokens.to_string());
-        assert_eq!(max.ok().as_deref(), Some("4294967295"));
     }
 }

@@ -1,10 +1,14 @@
 //! Walking along the list: what stands ahead, and how to get past it.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream, Peek};
+use syn::token::Paren;
 use syn::{Error, Expr, Ident, Token};
+
+use crate::literal::Literally;
 
 /// A place in the list.
 #[derive(Clone, Copy)]
@@ -17,6 +21,7 @@ pub(crate) struct Walk<'a> {
 pub(crate) enum Behind {
     Equals,
     PathSeparator,
+    Parentheses,
     /// A comma, or nothing more.
     End,
     Other,
@@ -51,6 +56,7 @@ impl<'a> Walk<'a> {
         let behind = match &ahead {
             ahead if is_equals(ahead) => Behind::Equals,
             ahead if ahead.peek(Token![::]) => Behind::PathSeparator,
+            ahead if ahead.peek(Paren) => Behind::Parentheses,
             ahead if is_behind_entry(ahead) => Behind::End,
             _ => Behind::Other,
         };
@@ -73,6 +79,20 @@ impl<'a> Walk<'a> {
         }
         self.input.advance_to(&ahead);
         Ok((expr, written))
+    }
+
+    /// A literal and the `%` behind it, which together are no expression; and as they stand.
+    pub(crate) fn percentage(self) -> Option<(Literally, TokenStream)> {
+        let ahead = self.input.fork();
+        let mut written = TokenStream::new();
+        while ahead.peek(Token![-]) {
+            written.extend(ahead.parse::<TokenTree>());
+        }
+        written.extend([ahead.parse::<TokenTree>().ok()?]);
+        let literal = Literally::of(&syn::parse2(written.clone()).ok()?)?;
+        written.extend(ahead.parse::<Token![%]>().ok()?.to_token_stream());
+        self.input.advance_to(&ahead);
+        Some((literal, written))
     }
 
     pub(crate) fn skip_value(self) {

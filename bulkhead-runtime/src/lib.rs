@@ -104,7 +104,7 @@ mod time;
 mod verify;
 mod web;
 
-pub use bulkhead_macros::{bulkhead, partition};
+pub use bulkhead_macros::{bulkhead, dependency, partition};
 
 pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};

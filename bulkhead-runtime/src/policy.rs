@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub use error::PolicyError;
 pub use measured::Measured;
-pub(crate) use measured::Rate;
+pub(crate) use measured::{DEFAULT_SHED, Rate};
 pub(crate) use rules::check_name;
 use rules::{check_per_key, check_reserve, check_status, check_wait};
 pub(crate) use share::Share;

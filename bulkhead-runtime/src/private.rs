@@ -10,7 +10,7 @@ pub use crate::dependency::{DeclaredDependency, DependencyRegistration};
 pub use crate::function::Function;
 use crate::partition::Partition;
 pub use crate::partition::{Declared, State};
-use crate::policy::{Measured, Policy, Rate};
+use crate::policy::{DEFAULT_SHED, Measured, Policy, Rate};
 pub use crate::policy::{Settings, check};
 pub use crate::registry::Registration;
 
@@ -21,14 +21,24 @@ pub const fn policy(settings: Settings) -> Policy {
 }
 
 /// What was measured, its values checked one by one elsewhere: calls in a thousand seconds, and the
-/// share that may be rejected in parts of a million.
+/// share that may be rejected in parts of a million, if it is said.
 #[must_use]
-pub const fn measured(in_a_thousand_seconds: u64, mean: Duration, shed: u32) -> Measured {
+pub const fn measured(in_a_thousand_seconds: u64, mean: Duration, shed: Option<u32>) -> Measured {
+    let shed = match shed {
+        Some(shed) => shed,
+        None => DEFAULT_SHED,
+    };
     Measured::unchecked(
         Rate::in_a_thousand_seconds(in_a_thousand_seconds),
         mean,
         shed,
     )
+}
+
+/// A `rate` that is an expression is a number of calls a second.
+#[must_use]
+pub const fn in_a_thousand_seconds(calls_a_second: u32) -> u64 {
+    calls_a_second as u64 * 1_000
 }
 
 /// The handle that the static of a dependency holds.

@@ -11,7 +11,11 @@ pub(super) const INVISIBLE: &str = "invisible";
 pub(super) const MINUS_ONE: &str = "minus_one";
 
 const KEYS: &str = "
-    name ¦ max ¦ queue ¦ wait ¦ timeout ¦ reject ¦ classify ¦ crate ¦ r#max
+    name ¦ max ¦ queue ¦ wait ¦ timeout ¦ reject ¦ classify ¦ crate ¦ r#max ¦ reserve ¦ per_key ¦
+    measured ¦ status ¦ capacity ¦ spare ¦ replicas
+";
+const KEYS_INSIDE: &str = "
+    rate ¦ mean ¦ shed ¦ shed ¦ max ¦ rps ¦ measured ¦ crate
 ";
 const NO_KEYS: &str = "
     mx ¦ limit ¦ max_wait ¦ größe ¦ self ¦ Self ¦ fn ¦ _ ¦ report ¦ r#fn ¦ static ¦ minus_one
@@ -26,6 +30,8 @@ const VALUES: &str = r##"
     Duration::from_secs(2) ¦ { 4 } ¦ if x { 1 } else { 2 } ¦ invisible(4) ¦ invisible(-1) ¦
     invisible(invisible(25ms)) ¦ invisible("x") ¦ invisible() ¦ invisible(LIMIT) ¦ invisible(a) ¦
     4 + ¦ - ¦ ! ¦ & ¦ | ¦ || ¦ f() ¦ 4 5 ¦ 4 4 4 ¦ match ¦ 'a ¦ .. ¦ a. ¦ x as ¦ &mut ¦ return ¦
+    1% ¦ 0.5% ¦ 100 % ¦ -1% ¦ 1ms% ¦ 1u8% ¦ 1e1% ¦ 0.00001% ¦ "1%" ¦ "1"% ¦ LIMIT % ¦ 1 % 2 ¦ 0.01 ¦
+    invisible(1)% ¦ minus_one % ¦ % ¦ 1 percent ¦ 0.5 ¦ 0.0001 ¦ 4294967296 ¦
     #[cfg(x)] 4 ¦ (4) ¦ [1, 2] ¦ 4; ¦ ? 4 ¦ self ¦ "a" "b" ¦ é ¦ move ¦ async {}
 "##;
 const PATHS: &str = "
@@ -57,13 +63,17 @@ pub(super) fn list() -> impl Strategy<Value = String> {
         1 => (key(), value(), any("¦ : ¦ == ¦ => ¦ = = ¦ ::"))
             .prop_map(|(key, value, between)| format!("{key} {between} {value}")),
         1 => (key(), value()).prop_map(|(key, value)| format!("{key}({value})")),
+        3 => measured(),
         1 => (key(), value()).prop_map(|(key, value)| format!("#[cfg(x)] {key} = {value}")),
         1 => value().prop_map(str::to_owned),
         2 => any(PATHS).prop_map(str::to_owned),
         2 => vec(any(NOISE), 1..4).prop_map(|noise| noise.join(" ")),
     ];
     let entries = vec((entry, any(SEPARATORS)), 0..7);
-    let correct = option::of(any("name = \"x\", max = 4, ¦ CHECKOUT,"));
+    let correct = option::of(any(
+        "name = \"x\", max = 4, ¦ CHECKOUT, ¦ capacity = 30, replicas = 4, ¦
+         name = \"x\", max = 4, measured(rate = 40, mean = 80ms),",
+    ));
     (correct, entries).prop_map(|(correct, entries)| {
         let mut list = correct.unwrap_or_default().to_owned();
         for (entry, separator) in entries {
@@ -71,6 +81,30 @@ pub(super) fn list() -> impl Strategy<Value = String> {
         }
         list
     })
+}
+
+/// A list inside of the list.
+fn measured() -> impl Strategy<Value = String> {
+    let key = prop_oneof![6 => any(KEYS_INSIDE), 1 => any(NO_KEYS)];
+    let entry = prop_oneof![
+        6 => (key, any(VALUES)).prop_map(|(key, value)| format!("{key} = {value}")),
+        1 => any(VALUES).prop_map(str::to_owned),
+        1 => any(PATHS).prop_map(str::to_owned),
+        1 => any(NOISE).prop_map(str::to_owned),
+    ];
+    (
+        any("measured ¦ measured ¦ measured ¦ measured = ¦ measured: ¦ max"),
+        vec((entry, any(SEPARATORS)), 0..4),
+        any("() ¦ () ¦ () ¦ [] ¦ {}"),
+    )
+        .prop_map(|(key, entries, braces)| {
+            let (open, close) = braces.split_at(1);
+            let inside: Vec<_> = entries
+                .iter()
+                .flat_map(|(entry, separator)| [entry.as_str(), separator])
+                .collect();
+            format!("{key}{open}{}{close}", inside.join(" "))
+        })
 }
 
 const BEFORE: &str = r#"
@@ -108,7 +142,13 @@ const OTHER_ITEMS: &str = r#"
     static A: invisible(Partition); ¦ static A; ¦ static A: ; ¦ static A: Partition ¦
     static A: Partition = ; ¦ static A: Partition; x ¦ static ¦ const A: u8 = 1; ¦ struct A; ¦
     pub struct A<T> { a: T } ¦ enum A { B } ¦ union A { a: u8 } ¦ type A = u8; ¦ use a::b; ¦
-    mod a { } ¦ impl A { } ¦ unsafe impl A for B { } ¦ trait A { } ¦ auto trait A { } ¦
+    mod a { } ¦ mod a; ¦ pub mod a { #[partition(name = "a", max = 1)] static A: Partition; } ¦
+    #[cfg(x)] mod r#mod { #![doc = "x"] #[cfg_attr(x, cfg(y), partition(max = 1))] static A: Partition; } ¦
+    mod a { #[partition] static A: Partition; #[cfg(x)] #[a::partition] pub static B: a::Partition; } ¦
+    mod a { #[partition] static A: u8; #[bulkhead(name = "x")] async fn f() {} } ¦ unsafe mod a { } ¦
+    mod a { #[bulkhead(name = "x", max = 4)] async fn f() {} #[bulkhead(A)] fn g() {} #[x] #![y] # } ¦
+    mod a { invisible(#[partition] static A: invisible(Partition);) } ¦ mod ¦ mod a ¦
+    invisible(mod a { #[partition] static A: Partition; }) ¦ impl A { } ¦ unsafe impl A for B { } ¦ trait A { } ¦ auto trait A { } ¦
     extern "C" { } ¦ extern crate a; ¦ macro_rules! a { () => {} } ¦ a::make! { b } ¦ make!(b); ¦
     invisible(struct A;) ¦ invisible(async fn f() -> Result<u8, E> { Ok(1) }) ¦
     invisible(invisible(static A: Partition;)) ¦ pub ¦  ¦ invisible() ¦ fn ¦ async ¦ async fn ¦

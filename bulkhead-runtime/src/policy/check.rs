@@ -72,18 +72,18 @@ pub const fn reserve(max: u32, reserve: u32) {
     }
 }
 
-/// `per_key`, under its value. Silent where `max` is out of range by itself.
+/// `per_key`, under its value. Only what it is by itself counts where `max` is out of range.
 #[track_caller]
 pub const fn per_key(max: u32, per_key: u32) {
-    if is_max(max) {
+    if per_key == 0 || is_max(max) {
         demand(check_per_key(max, per_key));
     }
 }
 
-/// `rate` in calls a second, under its value.
+/// `rate` in calls in a thousand seconds, under its value.
 #[track_caller]
-pub const fn rate(rate: u32) {
-    demand(check_rate(Rate::a_second(rate)));
+pub const fn rate(rate: u64) {
+    demand(check_rate(Rate::in_a_thousand_seconds(rate)));
 }
 
 /// `mean`, under its value.
@@ -151,7 +151,7 @@ pub const fn replicas(replicas: u32) {
 }
 
 /// The sum of a dependency, under the value of `capacity`. Silent where one of the numbers is wrong by
-/// itself.
+/// itself; a partition whose `max` is, is left out of it.
 #[track_caller]
 pub const fn sum(
     dependency: &'static str,
@@ -168,7 +168,10 @@ pub const fn sum(
     let mut sum = 0_u64;
     let mut at = 0;
     while at < partitions.len() {
-        sum += partitions[at].policy().max() as u64;
+        let max = partitions[at].policy().max();
+        if is_max(max) {
+            sum += max as u64;
+        }
         at += 1;
     }
     if dependency_share.check().is_ok() {
@@ -176,21 +179,19 @@ pub const fn sum(
     }
 }
 
-/// That no two partitions of a dependency have one name: they would be one partition, and the sum would
-/// count it twice.
+/// That a partition of a dependency has a name of its own, under the name of its static: two of one name
+/// would be one partition, and the sum would count it twice. It is the one behind `before` others, of
+/// which an array of `()` has one element each: only in there can some of them stand under a `#[cfg]`.
 #[track_caller]
-pub const fn distinct(partitions: &[&Partition]) {
-    let mut later = 0;
-    while later < partitions.len() {
-        let mut earlier = 0;
-        while earlier < later {
-            let name = partitions[later].name();
-            if same(name, partitions[earlier].name()) {
-                PolicyError::NameTwice { name }.panic()
-            }
-            earlier += 1;
+pub const fn distinct(partitions: &[&Partition], before: &[()]) {
+    let name = partitions[before.len()].name();
+    let mut earlier = 0;
+    while earlier < before.len() {
+        // No name at all is an error of its own.
+        if !name.is_empty() && same(name, partitions[earlier].name()) {
+            PolicyError::NameTwice { name }.panic()
         }
-        later += 1;
+        earlier += 1;
     }
 }
 

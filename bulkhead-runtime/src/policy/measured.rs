@@ -11,7 +11,7 @@ use super::{MAX_DURATION, PolicyError};
 pub(super) const PPM: u32 = 1_000_000;
 
 /// The share that may be rejected, unless it is said: 1 %.
-const DEFAULT_SHED: u32 = PPM / 100;
+pub(crate) const DEFAULT_SHED: u32 = PPM / 100;
 
 /// The traffic that was measured in this process at its peak, and how much of it may be rejected.
 ///

@@ -1,0 +1,16 @@
+use bulkhead_runtime::dependency;
+
+#[dependency(capacity = 30, replicas = 2)]
+mod postgres {
+    use bulkhead_runtime::{Partition, partition};
+
+    #[partition(name = "checkout", max = 7)]
+    pub static CHECKOUT: Partition;
+
+    const NAME: &str = "checkout";
+
+    #[partition(name = NAME, max = 7)]
+    static ORDERS: Partition;
+}
+
+fn main() {}

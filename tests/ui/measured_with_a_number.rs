@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition(name = "report", max = 7, measured = 40)]
+static REPORT: Partition;
+
+fn main() {}

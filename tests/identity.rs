@@ -3,7 +3,8 @@
 mod common;
 
 use bulkhead_runtime::{
-    BulkheadError, Partition, Policy, bulkhead, partition, partitions, register, snapshots, verify,
+    BulkheadError, Mistake, Partition, Policy, bulkhead, partition, partitions, register,
+    snapshots, verify,
 };
 use common::{ms, plain};
 
@@ -156,20 +157,32 @@ async fn two_policies_under_one_name_are_reported_with_both_sites_and_the_first_
         "one partition, the policy of the first site"
     );
 
-    let error = verify().unwrap_err().to_string();
+    let error = verify().unwrap_err();
     let [first, second] = ["first()", "second()"].map(|function| {
         include_str!("identity.rs")
             .lines()
             .position(|line| line.contains(&format!("async fn {function}")))
             .unwrap()
     });
+    let [two_policies, ambiguous] = error.mistakes() else {
+        panic!("{error}")
+    };
+    assert!(
+        matches!(two_policies, Mistake::TwoPolicies { .. }),
+        "{two_policies:?}"
+    );
     assert_eq!(
-        error,
+        two_policies.to_string(),
         format!(
             "`identity/two-policies` has two policies: tests/identity.rs:{first} says max = 1, queue = 0 (this one holds) \
              and tests/identity.rs:{second} says max = 5, queue = 1, wait = 10ms"
         )
     );
+    assert_eq!(
+        ambiguous.to_string(),
+        "`shared.first` is the name of several partitions: `identity/shared.first`, `shapes/shared.first`"
+    );
+    assert_eq!(error.to_string(), format!("{two_policies}\n{ambiguous}"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::snapshot::{Rejected, Snapshot};
 /// sum.
 ///
 /// # Examples
-/// ```ignore
+/// ```
 /// use bulkhead_runtime::dependency;
 ///
 /// /// Takes 120 connections; 8 stay free for administration; at most 4 replicas run at once.
@@ -46,7 +46,7 @@ pub struct Dependency(DeclaredDependency);
 pub struct DeclaredDependency {
     /// The name of the module.
     pub name: &'static str,
-    /// The path of the module.
+    /// The path of the module that the module stands in.
     pub module: &'static str,
     pub file: &'static str,
     pub line: u32,
@@ -167,8 +167,8 @@ impl Dependency {
     }
 
     /// The path of its module.
-    pub(crate) const fn path(&self) -> &'static str {
-        self.0.module
+    pub(crate) fn path(&self) -> String {
+        format!("{}::{}", self.0.module, self.0.name)
     }
 
     /// Where it is declared: file and line.

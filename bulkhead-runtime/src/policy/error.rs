@@ -316,7 +316,7 @@ impl PolicyError {
                 .number(sum)
                 .str(" in each of ")
                 .number(replicas as u64)
-                .str(" replicas, ")
+                .str(if replicas == 1 { " replica, " } else { " replicas, " })
                 .number(taken)
                 .str(" in all, and `capacity = ")
                 .number(capacity as u64)

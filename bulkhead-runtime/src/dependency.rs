@@ -134,6 +134,11 @@ impl Dependency {
     /// What its partitions may take now: the sum of their `max`.
     #[must_use]
     pub fn sum(&self) -> u64 {
+        registry::while_nothing_changes(|| self.sum_now())
+    }
+
+    /// The same for those who see to it that nothing changes.
+    pub(crate) fn sum_now(&self) -> u64 {
         self.sum_with(|partition| partition.live().gate.max_now())
     }
 
@@ -190,7 +195,9 @@ impl Dependency {
 
     /// Whether the sum fits, with what holds now.
     pub(crate) fn check_now(&self) -> Result<(), PolicyError> {
-        self.check(self.numbers(), |partition| partition.live().gate.max_now())
+        registry::while_nothing_changes(|| {
+            self.check(self.numbers(), |partition| partition.live().gate.max_now())
+        })
     }
 
     /// Whether the sum would fit, with `max` for each of its partitions.
@@ -203,7 +210,8 @@ impl Dependency {
         share.fits(self.0.name, self.sum_with(max))
     }
 
-    fn sum_with(&self, max: impl Fn(&'static Partition) -> u32) -> u64 {
+    /// What its partitions would take, with `max` for each.
+    pub(crate) fn sum_with(&self, max: impl Fn(&'static Partition) -> u32) -> u64 {
         self.partitions()
             .map(|partition| u64::from(max(partition)))
             .sum()

@@ -299,8 +299,8 @@ impl Partition {
     ///
     /// # Errors
     /// When `max` is out of range, when the `reserve` would not be below it, when `per_key` would be above
-    /// it, and when the partitions of its [`Dependency`](crate::Dependency) would take more than that can;
-    /// then nothing is changed.
+    /// it, and when it grows and the partitions of its [`Dependency`](crate::Dependency) would take more than
+    /// that can; then nothing is changed.
     ///
     /// # Examples
     /// ```

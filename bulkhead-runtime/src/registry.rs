@@ -155,7 +155,9 @@ pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
 }
 
 fn resize_alone(live: &'static Live, max: u32) -> Result<(), PolicyError> {
-    for dependency in dependencies_of(live) {
+    // To fewer is a step in the right direction, even from a sum that is too large.
+    let grows = max > live.gate.max_now();
+    for dependency in dependencies_of(live).filter(|_| grows) {
         dependency.check(dependency.numbers(), |partition| match partition.live() {
             other if std::ptr::eq(other, live) => max,
             other => other.gate.max_now(),

@@ -94,13 +94,18 @@ impl Plan {
         if replicas.is_none() && !dependency.partitions().any(touched) {
             return Ok(());
         }
-        let mut share = dependency.numbers();
-        share.replicas = replicas.map_or(share.replicas, |(_, replicas)| *replicas);
-        dependency.check(share, |partition| {
+        let max = |partition: &'static Partition| {
             let live = partition.live();
             self.terms(live)
                 .map_or_else(|| live.gate.max_now(), |terms| terms.max)
-        })
+        };
+        // To fewer is a step in the right direction, even from a sum that is too large.
+        if replicas.is_none() && dependency.sum_with(max) <= dependency.sum_now() {
+            return Ok(());
+        }
+        let mut share = dependency.numbers();
+        share.replicas = replicas.map_or(share.replicas, |(_, replicas)| *replicas);
+        dependency.check(share, max)
     }
 
     fn terms(&self, live: &'static Live) -> Option<Terms> {

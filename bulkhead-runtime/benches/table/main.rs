@@ -1,6 +1,6 @@
 //! Each situation beside its peers, both sides in one run; prints one table.
 //!
-//! `cargo bench -p bulkhead-runtime --bench table`, optionally with words that pick situations. The
+//! `cargo bench -p bulkhead-runtime --bench table --features tower`, optionally with words that pick situations. The
 //! sides of a pair take turns, a few milliseconds each, many times; a ratio is the median of the
 //! ratios of neighbouring turns. A harness that takes one side first and the other later compares
 //! two moods of a shared machine.
@@ -15,6 +15,8 @@ mod admitted;
 mod compile;
 mod contended;
 mod functions;
+#[cfg(feature = "tower")]
+mod layer;
 mod neighbour;
 mod overload;
 mod pair;
@@ -31,17 +33,19 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with("--"))
         .collect();
-    let situations: [Situation; 7] = [
+    let situations: &[Situation] = &[
         ("admitted", admitted::rows),
         ("rejected", rejected::rows),
         ("queued", queued::rows),
         ("contended", contended::rows),
         ("overload", overload::rows),
         ("neighbour", neighbour::rows),
+        #[cfg(feature = "tower")]
+        ("layer", layer::rows),
         ("compile", compile::rows),
     ];
     println!("{}", Row::HEAD);
-    for (name, rows) in situations {
+    for &(name, rows) in situations {
         // Compiling takes minutes, and so is done only when it is asked for.
         let is_picked = if picked.is_empty() {
             name != "compile"

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::task::{Context, Wake};
+use std::thread;
 use std::time::Duration;
 
 use bulkhead_runtime::{
@@ -133,6 +136,57 @@ async fn a_longer_wait_holds_for_those_that_come_from_now_on() {
     assert_eq!(start.elapsed(), ms(10));
     after.await.expect_err("its wait is over");
     assert_eq!(start.elapsed(), ms(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waker_may_change_numbers_itself() {
+    struct Resizes(&'static Partition);
+    impl Wake for Resizes {
+        fn wake(self: Arc<Self>) {
+            self.0.resize(5).expect("legal");
+        }
+    }
+    for by_configure in [false, true] {
+        let partition = queued(&format!("cfg-waker-{by_configure}"), 1, 1, ms(100));
+        let _held = partition.try_enter().expect("it is free");
+        let waker = Arc::new(Resizes(partition)).into();
+        let mut waits = Box::pin(partition.enter());
+        assert!(
+            waits
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        if by_configure {
+            let says = Override::new().max(2);
+            configure(Overrides::new().with(partition.name(), says)).expect("legal");
+        } else {
+            partition.resize(2).expect("legal");
+        }
+        assert_eq!(
+            partition.snapshot().max,
+            5,
+            "it was woken, and nothing hangs"
+        );
+    }
+}
+
+#[test]
+fn a_mode_that_nothing_is_said_of_is_not_undone() {
+    let partition = plain("cfg-mode-race", 1);
+    thread::scope(|scope| {
+        let configures = scope.spawn(|| {
+            for max in (1..100).cycle().take(5_000) {
+                let says = Override::new().max(max);
+                configure(Overrides::new().with("cfg-mode-race", says)).expect("legal");
+            }
+        });
+        while !configures.is_finished() {
+            partition.mode(Mode::Off);
+            assert_eq!(partition.snapshot().mode, Mode::Off, "it was undone");
+            partition.mode(Mode::Enforce);
+        }
+    });
 }
 
 #[test]

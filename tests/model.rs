@@ -11,14 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use bulkhead_runtime::{BulkheadError, Partition, Policy, Verdict, register};
+use bulkhead_runtime::{
+    BulkheadError, Mode, Override, Overrides, Partition, Policy, Snapshot, Verdict, configure,
+    register,
+};
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tokio::time::{Instant, advance};
 
-const WAIT_MS: u64 = 10;
-const WAIT: Duration = Duration::from_millis(WAIT_MS);
+const WAIT: Duration = Duration::from_millis(10);
 const TIMEOUT: Duration = Duration::from_millis(25);
 
 /// What a test does next; an index picks among the calls that there are.
@@ -34,6 +36,10 @@ enum Step {
     /// Lets a body end at its next poll.
     Finish(Index, End),
     Resize(u32),
+    Mode(Mode),
+    /// `configure` of the queue, of the wait in milliseconds, or of both.
+    Configure(Option<u32>, Option<u64>),
+    TakeSnapshot,
     Close,
     Reopen,
     Pass(u64),
@@ -46,6 +52,14 @@ fn step() -> impl Strategy<Value = Step> {
         Just(End::Return(Verdict::Failure)),
         Just(End::Return(Verdict::Ignored))
     ];
+    // Half as often out of the usual mode as back into it.
+    let mode = prop_oneof![
+        4 => Just(Mode::Enforce),
+        1 => Just(Mode::Observe),
+        1 => Just(Mode::Off)
+    ];
+    let queue = prop::option::weighted(0.8, 0..5_u32);
+    let wait = prop::option::weighted(0.8, 1..20_u64);
     prop_oneof![
         6 => Just(Step::Call),
         2 => (0..20_u64).prop_map(Step::EnterBy),
@@ -54,6 +68,9 @@ fn step() -> impl Strategy<Value = Step> {
         6 => any::<Index>().prop_map(Step::Drop),
         4 => (any::<Index>(), end).prop_map(|(call, end)| Step::Finish(call, end)),
         1 => (1..5_u32).prop_map(Step::Resize),
+        3 => mode.prop_map(Step::Mode),
+        1 => (queue, wait).prop_map(|(queue, wait)| Step::Configure(queue, wait)),
+        1 => Just(Step::TakeSnapshot),
         1 => Just(Step::Close),
         2 => Just(Step::Reopen),
         3 => (1..14_u64).prop_map(Step::Pass),
@@ -66,6 +83,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model {
     max: usize,
     queue: usize,
+    wait: u64,
+    mode: Mode,
     now: u64,
     closed: bool,
     running: Vec<u64>,
@@ -75,6 +94,17 @@ struct Model {
     told_later: Vec<u64>,
     counts: Rejections,
     admitted: u64,
+    /// Ended while it was off.
+    uncounted: u64,
+    would_reject: u64,
+    highest: Highest,
+}
+
+/// The most at once since the last `take_snapshot`.
+#[derive(Debug, Default, PartialEq, Clone, Copy)]
+struct Highest {
+    in_use: usize,
+    waiting: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,12 +128,23 @@ struct Rejections {
 }
 
 impl Model {
+    fn in_use(&self) -> usize {
+        self.running.len() + self.granted.len()
+    }
+
     fn has_room(&self) -> bool {
-        self.running.len() + self.granted.len() < self.max
+        match self.mode {
+            Mode::Enforce | Mode::Observe => self.in_use() < self.max,
+            Mode::Off => true,
+        }
     }
 
     fn enter(&mut self, call: u64, place: Option<Waiting>) {
-        if place.is_some_and(|place| place.is_deadline && place.until <= self.now) {
+        let is_spent = place.is_some_and(|place| place.is_deadline && place.until <= self.now);
+        if self.mode != Mode::Enforce {
+            return self.let_in(call, is_spent, place.is_some());
+        }
+        if is_spent {
             self.counts.deadline += 1;
             return;
         }
@@ -134,12 +175,34 @@ impl Model {
                 }
             });
             self.waiting.push(Waiting { watch, ..place });
+            self.highest.waiting = self.highest.waiting.max(self.waiting.len());
             if watch.is_some_and(|watch| watch <= self.now) {
                 self.watch_again(call);
             }
         } else {
             self.counts.full += 1;
         }
+    }
+
+    /// The same in a mode that rejects nobody.
+    fn let_in(&mut self, call: u64, is_spent: bool, would_wait: bool) {
+        if is_spent || self.closed || !self.has_room() || !self.waiting.is_empty() {
+            if would_wait {
+                self.clear_overdue();
+            } else {
+                self.recover();
+            }
+        }
+        if self.closed {
+            self.counts.closed += 1;
+            return;
+        }
+        let places = if would_wait { self.queue } else { 0 };
+        let has_place = self.in_use() < self.max + places;
+        if self.mode == Mode::Observe && (is_spent || !has_place) {
+            self.would_reject += 1;
+        }
+        self.run(call);
     }
 
     /// Takes back what is overdue, grants and places in the queue, and hands on what came back.
@@ -163,8 +226,10 @@ impl Model {
     }
 
     fn hand_over(&mut self) {
-        while self.has_room() && !self.waiting.is_empty() {
+        // Where nobody is rejected, nobody waits.
+        while (self.mode != Mode::Enforce || self.has_room()) && !self.waiting.is_empty() {
             self.granted.push(self.waiting.remove(0));
+            self.highest.in_use = self.highest.in_use.max(self.in_use());
         }
     }
 
@@ -179,6 +244,7 @@ impl Model {
     fn run(&mut self, call: u64) {
         self.admitted += 1;
         self.running.push(call);
+        self.highest.in_use = self.highest.in_use.max(self.in_use());
     }
 
     /// A call that waits looks: it runs, learns that it may not, or waits on.
@@ -227,6 +293,7 @@ impl Model {
             // Overdue grants are taken back before the release, and so are served before it.
             self.recover();
             self.running.remove(at);
+            self.uncounted += u64::from(self.mode == Mode::Off);
             return self.hand_over();
         }
         let before = self.waiting.len() + self.granted.len();
@@ -241,6 +308,32 @@ impl Model {
     fn resize(&mut self, max: usize) {
         self.max = max;
         self.hand_over();
+    }
+
+    fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.hand_over();
+    }
+
+    /// Those that wait keep their places, and the time that they have; tells whether it is legal.
+    fn configure(&mut self, queue: Option<u32>, wait: Option<u64>) -> bool {
+        let queue = queue.map_or(self.queue, |queue| queue as usize);
+        let kept = if queue == 0 { 0 } else { self.wait };
+        let wait = wait.unwrap_or(kept);
+        let is_legal = (queue == 0) == (wait == 0);
+        if is_legal {
+            (self.queue, self.wait) = (queue, wait);
+            self.hand_over();
+        }
+        is_legal
+    }
+
+    fn take_highest(&mut self) -> Highest {
+        let now = Highest {
+            in_use: self.in_use(),
+            waiting: self.waiting.len(),
+        };
+        std::mem::replace(&mut self.highest, now)
     }
 
     fn close(&mut self) {
@@ -332,6 +425,13 @@ fn body() -> (Rc<RefCell<Body>>, impl Future<Output = Verdict>) {
 struct Seen {
     rejections: Rejections,
     bodies: u64,
+    ends: Ends,
+    /// Bodies that ended while nobody was to count them.
+    uncounted: u64,
+}
+
+#[derive(Debug, Default, PartialEq, Clone, Copy)]
+struct Ends {
     success: u64,
     failure: u64,
     ignored: u64,
@@ -341,21 +441,29 @@ struct Seen {
 }
 
 impl Seen {
-    fn verdict(&mut self, verdict: Verdict) {
-        *match verdict {
-            Verdict::Success => &mut self.success,
-            Verdict::Failure => &mut self.failure,
-            Verdict::Ignored => &mut self.ignored,
+    fn end(&mut self, mode: Mode, which: impl FnOnce(&mut Ends) -> &mut u64) {
+        *if mode == Mode::Off {
+            &mut self.uncounted
+        } else {
+            which(&mut self.ends)
         } += 1;
     }
 
-    fn error(&mut self, error: &BulkheadError) {
+    fn verdict(&mut self, mode: Mode, verdict: Verdict) {
+        self.end(mode, |ends| match verdict {
+            Verdict::Success => &mut ends.success,
+            Verdict::Failure => &mut ends.failure,
+            Verdict::Ignored => &mut ends.ignored,
+        });
+    }
+
+    fn error(&mut self, mode: Mode, error: &BulkheadError) {
         *match error {
             BulkheadError::Full(_) => &mut self.rejections.full,
             BulkheadError::WaitTimeout(_) => &mut self.rejections.wait_timeout,
             BulkheadError::DeadlineExceeded(_) => &mut self.rejections.deadline,
             BulkheadError::Closed(_) => &mut self.rejections.closed,
-            BulkheadError::CallTimeout(_) => &mut self.timed_out,
+            BulkheadError::CallTimeout(_) => return self.end(mode, |ends| &mut ends.timed_out),
             other => panic!("{other}"),
         } += 1;
     }
@@ -367,7 +475,9 @@ struct History {
     seen: Seen,
     callers: Vec<Caller>,
     permits: Vec<(u64, bulkhead_runtime::Permit<'static>)>,
+    /// As they were a step before.
     in_use: u64,
+    waiting: u64,
 }
 
 impl History {
@@ -376,6 +486,7 @@ impl History {
         let model = Model {
             max: policy.max() as usize,
             queue: policy.queue() as usize,
+            wait: u64::try_from(policy.wait().as_millis()).expect("a few"),
             ..Model::default()
         };
         let mut history = Self {
@@ -385,6 +496,7 @@ impl History {
             callers: Vec::new(),
             permits: Vec::new(),
             in_use: 0,
+            waiting: 0,
         };
         for (number, step) in (0..).zip(steps) {
             if let Step::Pass(millis) = step {
@@ -399,14 +511,15 @@ impl History {
         } = history;
         drop((callers, permits));
         partition.reopen();
+        partition.mode(Mode::Enforce);
         assert_idle(partition);
     }
 
     fn take(&mut self, number: u64, step: &Step) {
-        let (partition, now) = (self.partition, self.model.now);
+        let (partition, now, mode) = (self.partition, self.model.now, self.model.mode);
         match step {
             Step::Call => {
-                let until = now + WAIT_MS;
+                let until = now + self.model.wait;
                 self.enter(Caller::calling(partition, number), until, false);
             }
             Step::EnterBy(millis) => {
@@ -424,7 +537,7 @@ impl History {
                         self.seen.bodies += 1;
                         self.permits.push((number, permit));
                     }
-                    Err(error) => self.seen.error(&error),
+                    Err(error) => self.error(&error),
                 }
             }
             Step::Poll(pick) if !self.callers.is_empty() => {
@@ -443,13 +556,38 @@ impl History {
                 self.callers[at].body.borrow_mut().told = Some(*end);
                 if let Some((number, permit)) = self.permits.pop() {
                     drop(permit);
-                    self.seen.success += 1;
+                    self.seen.verdict(mode, Verdict::Success);
                     self.model.leave(number);
                 }
             }
             Step::Resize(max) => {
                 partition.resize(*max).expect("within the bounds");
                 self.model.resize(*max as usize);
+            }
+            Step::Mode(mode) => {
+                partition.mode(*mode);
+                self.model.set_mode(*mode);
+            }
+            Step::Configure(queue, wait) if queue.or(wait.map(|_| 0)).is_some() => {
+                let mut says = Override::new();
+                if let Some(queue) = *queue {
+                    says = says.queue(queue);
+                }
+                if let Some(wait) = *wait {
+                    says = says.wait(ms(wait));
+                }
+                let configured = configure(Overrides::new().with(partition.name(), says));
+                let is_legal = self.model.configure(*queue, *wait);
+                assert_eq!(configured.is_ok(), is_legal, "{configured:?}");
+            }
+            Step::TakeSnapshot => {
+                let taken = partition.take_snapshot();
+                let highest = self.model.take_highest();
+                assert_eq!(
+                    (taken.highest_in_flight, taken.highest_waiting),
+                    (highest.in_use as u64, highest.waiting as u64),
+                    "{taken:?}"
+                );
             }
             Step::Close => {
                 partition.close();
@@ -459,7 +597,11 @@ impl History {
                 partition.reopen();
                 self.model.closed = false;
             }
-            Step::Poll(_) | Step::Drop(_) | Step::Finish(..) | Step::Pass(_) => {}
+            Step::Poll(_)
+            | Step::Drop(_)
+            | Step::Finish(..)
+            | Step::Configure(..)
+            | Step::Pass(_) => {}
         }
     }
 
@@ -480,6 +622,7 @@ impl History {
     }
 
     fn poll(&mut self, at: usize) {
+        let mode = self.model.mode;
         let caller = &mut self.callers[at];
         let had_started = caller.started();
         let polled = catch_unwind(AssertUnwindSafe(|| poll_once(caller.future.as_mut())));
@@ -492,14 +635,22 @@ impl History {
         );
         match polled {
             Ok(Poll::Pending) => return,
-            Ok(Poll::Ready(Ok(verdict))) => self.seen.verdict(verdict),
-            Ok(Poll::Ready(Err(error))) => self.seen.error(&error),
-            Err(_) => self.seen.panicked += 1,
+            Ok(Poll::Ready(Ok(verdict))) => self.seen.verdict(mode, verdict),
+            Ok(Poll::Ready(Err(error))) => self.error(&error),
+            Err(_) => self.seen.end(mode, |ends| &mut ends.panicked),
         }
         let caller = self.callers.remove(at);
         if caller.started() {
             self.model.leave(caller.number);
         }
+    }
+
+    fn error(&mut self, error: &BulkheadError) {
+        if let BulkheadError::Full(_) = error {
+            let permits = format!(" of {} permits in flight", self.model.max);
+            assert!(error.to_string().contains(&permits), "{error}");
+        }
+        self.seen.error(self.model.mode, error);
     }
 
     fn drop_caller(&mut self, caller: Caller) {
@@ -511,10 +662,11 @@ impl History {
         } = caller;
         drop(future);
         let started = body.borrow().started;
+        let mode = self.model.mode;
         if started && by_hand {
-            self.seen.success += 1;
+            self.seen.verdict(mode, Verdict::Success);
         } else if started {
-            self.seen.cancelled += 1;
+            self.seen.end(mode, |ends| &mut ends.cancelled);
         } else if !self.model.told_later.contains(&number) {
             self.seen.rejections.abandoned += 1;
         }
@@ -543,9 +695,23 @@ impl History {
             "granted\n{}",
             context()
         );
+        let numbers = (s.max, s.queue, s.wait, s.mode, s.is_closed);
+        let expected = (model.max as u64, model.queue as u64, ms(model.wait));
         assert_eq!(
-            (s.admitted, s.max, s.is_closed),
-            (model.admitted, model.max as u64, model.closed),
+            numbers,
+            (expected.0, expected.1, expected.2, model.mode, model.closed),
+            "{}",
+            context()
+        );
+        assert_eq!(
+            (s.admitted, s.would_reject),
+            (model.admitted - model.uncounted, model.would_reject),
+            "{}",
+            context()
+        );
+        assert_eq!(
+            (s.highest_in_flight, s.highest_waiting),
+            (model.highest.in_use as u64, model.highest.waiting as u64),
             "{}",
             context()
         );
@@ -560,8 +726,8 @@ impl History {
         // Against what callers and bodies saw. Who lost its place learns of it when it looks, or never.
         assert_eq!(
             s.admitted,
-            seen.bodies,
-            "bodies that started\n{}",
+            seen.bodies - seen.uncounted,
+            "bodies that started, but for those that ended unseen\n{}",
             context()
         );
         assert_eq!(
@@ -577,20 +743,21 @@ impl History {
         ] {
             assert!(counted >= seen, "{}", context());
         }
-        let outcomes = s.outcomes;
-        assert_eq!(
-            (outcomes.success, outcomes.failure, outcomes.ignored),
-            (seen.success, seen.failure, seen.ignored),
-            "{}",
-            context()
-        );
-        assert_eq!(
-            (outcomes.panicked, outcomes.timed_out, outcomes.cancelled),
-            (seen.panicked, seen.timed_out, seen.cancelled),
-            "{}",
-            context()
-        );
-        // The laws, with the other side from outside.
+        let ends = Ends {
+            success: s.outcomes.success,
+            failure: s.outcomes.failure,
+            ignored: s.outcomes.ignored,
+            panicked: s.outcomes.panicked,
+            timed_out: s.outcomes.timed_out,
+            cancelled: s.outcomes.cancelled,
+        };
+        assert_eq!(ends, seen.ends, "{}", context());
+        self.hold_laws(&s);
+    }
+
+    /// The laws, with the other side from outside.
+    fn hold_laws(&mut self, s: &Snapshot) {
+        let context = || format!("{s:?}\n{:?}\n{:?}", self.model, self.seen);
         let inside = self
             .callers
             .iter()
@@ -601,24 +768,28 @@ impl History {
         assert_eq!(s.in_flight, inside as u64, "{}", context());
         assert_eq!(
             s.waiting + s.granted,
-            (outside - model.told_later.len()) as u64,
+            (outside - self.model.told_later.len()) as u64,
             "{}",
             context()
         );
         let in_use = s.in_flight + s.granted;
         assert!(
-            in_use <= s.max || in_use <= self.in_use,
+            s.mode != Mode::Enforce || in_use <= s.max || in_use <= self.in_use,
             "after a shrink they only fall\n{}",
             context()
         );
         assert_eq!(s.headroom, s.max.saturating_sub(in_use), "{}", context());
-        assert!(s.waiting <= s.queue, "{}", context());
         assert!(
-            s.waiting == 0 || s.headroom == 0,
+            s.waiting <= s.queue || s.waiting <= self.waiting,
+            "after a shrink of the queue they only fall\n{}",
+            context()
+        );
+        assert!(
+            s.waiting == 0 || s.mode == Mode::Enforce && s.headroom == 0,
             "somebody waits although there is room\n{}",
             context()
         );
-        self.in_use = in_use;
+        (self.in_use, self.waiting) = (in_use, s.waiting);
     }
 }
 

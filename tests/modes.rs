@@ -56,6 +56,47 @@ async fn what_would_have_waited_is_not_what_would_have_been_rejected() {
     assert_idle(partition);
 }
 
+#[test]
+fn a_call_that_never_waits_would_have_been_rejected_where_others_wait() {
+    let partition = queued("observe-try", 1, 3, ms(50));
+    partition.mode(Mode::Observe);
+    let held: Vec<_> = (0..4)
+        .map(|_| partition.try_enter().expect("everything runs"))
+        .collect();
+    assert_eq!(partition.snapshot().would_reject, 3, "there is one permit");
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_observed_is_counted_once() {
+    let partition = plain("observe-once", 1);
+    partition.mode(Mode::Observe);
+    let held = partition.enter().await.expect("everything runs");
+    // Neither in time nor is there room: one rejection, had it been one.
+    drop(
+        partition
+            .enter_by(Instant::now())
+            .await
+            .expect("everything runs"),
+    );
+    assert_eq!(partition.snapshot().would_reject, 1);
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_after_a_shrink_is_let_in_by_observing() {
+    let partition = queued("observe-shrunk", 10, 5, ms(60));
+    let held: Vec<_> = (0..10)
+        .map(|_| partition.try_enter().expect("free"))
+        .collect();
+    partition.resize(2).expect("fewer");
+    let mut waits = Box::pin(partition.enter());
+    assert!(poll_once(waits.as_mut()).is_pending());
+    partition.mode(Mode::Observe);
+    assert!(poll_once(waits.as_mut()).is_ready(), "nobody overtakes it");
+    drop(held);
+}
+
 #[tokio::test(start_paused = true)]
 async fn those_that_wait_are_let_in_when_nobody_is_rejected_any_more() {
     for mode in [Mode::Observe, Mode::Off] {

@@ -49,15 +49,18 @@ use crate::registry;
 /// ```
 pub fn configure(overrides: Overrides) -> Result<(), ConfigureError> {
     let (entries, mut problems) = overrides.into_parts();
-    registry::while_nothing_changes(|| {
+    let plan = registry::while_nothing_changes(|| {
         let plan = Plan::of(&entries, &mut problems);
         if problems.is_empty() {
             plan.apply();
-            Ok(())
-        } else {
-            Err(ConfigureError { problems })
         }
-    })
+        plan
+    });
+    if !problems.is_empty() {
+        return Err(ConfigureError { problems });
+    }
+    plan.settle();
+    Ok(())
 }
 
 /// Everything that is wrong with a set of [`Overrides`]: displayed one a line.

@@ -20,10 +20,11 @@ pub enum Mode {
     /// [`Snapshot::would_reject`](crate::Snapshot::would_reject).
     ///
     /// To see what a policy would do before it does it. Since nobody waits, a call that would have waited
-    /// runs as well; what comes while `max` and `queue` together are in flight would have been rejected.
+    /// runs as well; one that comes while `max` and `queue` together are in flight would have been rejected,
+    /// and one that never waits, by [`try_enter`](crate::Partition::try_enter), while `max` are.
     Observe,
-    /// It lets everything run at once and counts nothing: a call is in flight while it runs, and leaves no
-    /// trace when it ends.
+    /// It lets everything run at once and counts no call: one is in flight while it runs, and leaves no trace
+    /// when it ends.
     ///
     /// For the night in which the partition itself is under suspicion.
     Off,

@@ -363,9 +363,10 @@ impl Partition {
 
     /// Says whether it rejects, for all handles of its identity, from now on.
     ///
-    /// Calls that wait when a mode begins that rejects nobody are let in at once. Back in
+    /// Calls that wait when a mode begins that rejects nobody are let in at once, if their `wait` is not over
+    /// when they look. Back in
     /// [`Enforce`](Mode::Enforce), nobody is admitted until fewer than `max` are in flight. Calls that end
-    /// while it is [`Off`](Mode::Off) are not counted.
+    /// while it is [`Off`](Mode::Off) are not counted, also if they began before.
     ///
     /// Above 2,097,151 calls in flight every mode rejects.
     ///
@@ -385,7 +386,9 @@ impl Partition {
     /// # Ok::<(), bulkhead_runtime::BulkheadError>(())
     /// ```
     pub fn mode(&self, mode: Mode) {
-        self.live().gate.change(|terms| terms.mode = mode);
+        let Live { gate, .. } = self.live();
+        gate.change(|terms| terms.mode = mode);
+        gate.settle();
     }
 
     /// What its identity shares; found on first use.

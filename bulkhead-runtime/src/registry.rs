@@ -151,7 +151,10 @@ pub fn register(name: &str, policy: Policy) -> Result<&'static Partition, Regist
 /// Gives a partition another `max`, unless it or its dependency forbids that.
 pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
     let policy = live.partition.policy().resized(max)?;
-    while_nothing_changes(|| resize_alone(live, policy.max()))
+    while_nothing_changes(|| resize_alone(live, policy.max()))?;
+    // Wakes, and so only now: a waker is foreign code, and may change numbers itself.
+    live.gate.settle();
+    Ok(())
 }
 
 fn resize_alone(live: &'static Live, max: u32) -> Result<(), PolicyError> {

@@ -20,7 +20,7 @@ use crate::partition::Live;
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
 /// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise; a sum may
 /// be off by the calls that end at that moment, and so may fall. Export `outcomes` and `rejected` as
-/// counters.
+/// counters. Calls that end while the partition is [`Off`](Mode::Off) are in neither sum any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {

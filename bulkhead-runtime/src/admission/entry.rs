@@ -114,12 +114,12 @@ impl<'g> Entry<'g> {
             }
             Patience::Until(deadline) => {
                 let since = time::now();
-                if deadline <= since
-                    && let Some(load) = gate.reject_spent()
-                {
-                    return Arrival::Ready(Err(Rejection::spent(load)));
-                }
-                if let Some(flight) = gate.enter_at_once() {
+                if deadline <= since {
+                    if let Some(load) = gate.reject_spent() {
+                        return Arrival::Ready(Err(Rejection::spent(load)));
+                    }
+                    // Where it is let in all the same, that is counted with its admission.
+                } else if let Some(flight) = gate.enter_at_once() {
                     return Arrival::Ready(Ok(Passage::at_once(flight)));
                 }
                 let until = deadline.min(time::after(since, Duration::MAX));

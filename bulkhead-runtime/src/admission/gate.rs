@@ -195,12 +195,13 @@ impl Gate {
             drop(ledger);
             return self.give_up(success);
         };
+        let leaves_something = leaves_something(&ledger, word);
         drop(ledger);
         if word.times_after(success) {
             self.time_next();
         }
         wake(waker);
-        if self.leaves_something(word) {
+        if leaves_something {
             self.hand_over();
         }
     }
@@ -239,30 +240,25 @@ impl Gate {
             let Some((waker, word)) = self.grant(&mut ledger, Room::Free) else {
                 return;
             };
+            let leaves_something = leaves_something(&ledger, word);
             drop(ledger);
             wake(waker);
-            if !self.leaves_something(word) {
+            if !leaves_something {
                 return;
             }
         }
-    }
-
-    /// Whether somebody has to look at the list again after the grant that made `word`. What a later
-    /// release adds to it is that one's to hand over.
-    #[inline]
-    fn leaves_something(&self, word: Word) -> bool {
-        word.has_waiters() && word.has_room(self.limit()) || word.must_carry()
     }
 
     /// Grants a permit to the head of the queue if there is one, and room for it. Tells the word as it
     /// is then; the waker is to be woken after unlocking.
     fn grant(&self, ledger: &mut Ledger, room: Room) -> Option<(Option<Waker>, Word)> {
         let waiting = ledger.waitlist.waiting().checked_sub(1)?;
+        let limit = ledger.terms.room();
         let mut word = self.word();
-        room.taken_from(word, self.limit())?;
+        room.taken_from(word, limit)?;
         // Raised before the word is: who finds no room because of this grant must find the grant.
         self.tell_unclaimed(ledger.waitlist.granted() + 1);
-        while let Some(next) = room.taken_from(word, self.limit()) {
+        while let Some(next) = room.taken_from(word, limit) {
             let next = next.with_waiting(waiting, ledger.terms.places());
             match self.exchange(word, next) {
                 Ok(()) => {
@@ -361,6 +357,13 @@ impl Ledger {
         };
         *count += 1;
     }
+}
+
+/// Whether somebody has to look at the list again after the grant that made `word`. What a later release
+/// adds to it is that one's to hand over.
+#[inline]
+fn leaves_something(ledger: &Ledger, word: Word) -> bool {
+    word.has_waiters() && word.has_room(ledger.terms.room()) || word.must_carry()
 }
 
 fn nanos(duration: Duration) -> u64 {

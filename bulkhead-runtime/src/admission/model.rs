@@ -19,6 +19,7 @@ use loom::thread;
 use super::gate::{Gate, Leaving, Over, Settled, Turn};
 use super::rejection::Rejection;
 use super::waitlist::{Bound, SlotIndex};
+use crate::mode::Mode;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::time::{self, Instant};
@@ -105,6 +106,16 @@ fn gate_flight(gate: &Gate) -> super::Flight<'_> {
     super::Flight::begin_at(gate, None)
 }
 
+fn set(gate: &Gate, mode: Mode) {
+    gate.change(|terms| terms.mode = mode);
+    gate.settle();
+}
+
+fn set_queue(gate: &Gate, queue: u32) {
+    gate.change(|terms| terms.queue = queue);
+    gate.settle();
+}
+
 /// Takes a permit whose flight [`release`] ends later, on another thread.
 fn take(gate: &Gate) {
     std::mem::forget(gate.try_enter().expect("there is room"));
@@ -116,6 +127,34 @@ fn assert_claims(gate: &Gate, slot: SlotIndex) {
         Turn::Admitted(flight, _) => drop(flight),
         Turn::Waiting => panic!("it waits for ever: nothing is in flight and nobody will wake it"),
         Turn::Over(_) => panic!("its time is not up"),
+    }
+}
+
+/// Every permit is there, and not one more.
+#[track_caller]
+fn assert_admits(gate: &Gate, max: usize) {
+    assert_empty(gate);
+    let flights: Vec<_> = (0..max).map(|_| gate.try_enter()).collect();
+    assert!(flights.iter().all(Result::is_ok), "a permit was lost");
+    assert!(gate.try_enter().is_err(), "one too many");
+}
+
+/// Whether the queue of a gate without room is full, as those see it that look without the lock and
+/// as those do that take it.
+#[track_caller]
+fn assert_queue_is_full(gate: &Gate, is_full: bool) {
+    assert_eq!(
+        gate.reject_at_once().is_some(),
+        is_full,
+        "the flag says otherwise"
+    );
+    match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+        Settled::Queued { slot, .. } => {
+            assert!(!is_full, "it joins a full queue");
+            gate.leave_queue(slot, Leaving::Abandoned);
+        }
+        Settled::AtOnce(Err(Rejection::Full(_))) => assert!(is_full, "a place is left"),
+        Settled::AtOnce(_) => panic!("there is no room"),
     }
 }
 
@@ -390,7 +429,10 @@ fn growing_and_releasing_at_once_serves_the_waiters() {
         let second = join(&gate, Waker::noop(), in_time());
         let operator = thread::spawn({
             let gate = Arc::clone(&gate);
-            move || gate.change(|terms| terms.max = 2)
+            move || {
+                gate.change(|terms| terms.max = 2);
+                gate.settle();
+            }
         });
         release(&gate);
         operator.join().unwrap();
@@ -506,5 +548,290 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
         let tally = gate.tally();
         assert_eq!(tally.waiting, 0);
         assert!(tally.granted <= 1 && tally.in_flight == 0, "{tally:?}");
+    });
+}
+
+#[test]
+fn off_and_back_while_a_call_passes_loses_no_permit() {
+    for held in [0, 1] {
+        explore(2, 0, move |gate| {
+            (0..held).for_each(|_| take(&gate));
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || {
+                    set(&gate, Mode::Off);
+                    set(&gate, Mode::Enforce);
+                }
+            });
+            let mut flight = gate.try_enter().expect("there is room in every mode");
+            flight.means(Outcome::Success);
+            drop(flight);
+            operator.join().unwrap();
+            let tally = gate.tally();
+            assert_eq!((tally.in_flight, tally.full), (held, 0));
+            assert!(tally.outcomes.success <= 1, "{tally:?}");
+            (0..held).for_each(|_| release(&gate));
+            assert_admits(&gate, 2);
+        });
+    }
+}
+
+#[test]
+fn off_and_back_while_a_call_comes_to_a_full_gate_counts_it_or_lets_it_in() {
+    explore(1, 0, |gate| {
+        take(&gate);
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                set(&gate, Mode::Off);
+                set(&gate, Mode::Enforce);
+            }
+        });
+        let let_in = gate.try_enter().is_ok();
+        operator.join().unwrap();
+        let tally = gate.tally();
+        assert_eq!((tally.in_flight, tally.full), (1, u64::from(!let_in)));
+        assert!(tally.outcomes.cancelled <= u64::from(let_in), "{tally:?}");
+        assert_eq!(tally.would_reject, 0, "nobody observed");
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_waiter_is_served_once_when_observing_begins_during_a_release() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let (woken, waker) = Woken::waker();
+        let slot = join(&gate, &waker, in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || set(&gate, Mode::Observe)
+        });
+        release(&gate);
+        operator.join().unwrap();
+        assert!(woken.is_woken());
+        let tally = gate.tally();
+        assert_eq!((tally.in_flight, tally.granted), (0, 1));
+        assert_eq!((tally.outcomes.success, tally.would_reject), (1, 0));
+        assert_claims(&gate, slot);
+        set(&gate, Mode::Enforce);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_release_a_newcomer_and_observing_at_once_strand_nobody() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 1, 1, |gate| {
+        take(&gate);
+        let (woken, waker) = Woken::waker();
+        let slot = join(&gate, &waker, in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || set(&gate, Mode::Observe)
+        });
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().is_ok()
+        });
+        release(&gate);
+        operator.join().unwrap();
+        let let_in = newcomer.join().unwrap();
+        assert!(woken.is_woken());
+        let tally = gate.tally();
+        assert_eq!((tally.in_flight, tally.granted), (0, 1));
+        assert_eq!(
+            (tally.outcomes.cancelled, tally.full),
+            (u64::from(let_in), u64::from(!let_in))
+        );
+        assert!(tally.would_reject <= u64::from(let_in), "{tally:?}");
+        assert_claims(&gate, slot);
+        set(&gate, Mode::Enforce);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn of_two_observed_at_once_exactly_one_would_have_been_rejected() {
+    explore(1, 0, |gate| {
+        set(&gate, Mode::Observe);
+        let other = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || take(&gate)
+        });
+        take(&gate);
+        other.join().unwrap();
+        let tally = gate.tally();
+        assert_eq!((tally.in_flight, tally.would_reject, tally.full), (2, 1, 0));
+        set(&gate, Mode::Enforce);
+        release(&gate);
+        assert!(gate.try_enter().is_err(), "one is still in flight");
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_queue_that_grows_takes_the_newcomer_or_the_next_one() {
+    queue_changes_for_a_newcomer(0, 0, 1);
+}
+
+#[test]
+fn a_queue_that_shrinks_takes_the_newcomer_or_rejects_it() {
+    queue_changes_for_a_newcomer(2, 1, 1);
+    queue_changes_for_a_newcomer(1, 0, 0);
+}
+
+/// `waiting` calls wait in a queue of `before` places when it gets `after`, and one more comes.
+fn queue_changes_for_a_newcomer(before: u32, waiting: u32, after: u32) {
+    explore(1, before, move |gate| {
+        take(&gate);
+        let mut waiters: Vec<_> = (0..waiting)
+            .map(|_| join(&gate, Waker::noop(), in_time()))
+            .collect();
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || set_queue(&gate, after)
+        });
+        let rejected = gate.reject_at_once().is_some();
+        if !rejected {
+            match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+                Settled::Queued { slot, .. } => waiters.push(slot),
+                Settled::AtOnce(Err(Rejection::Full(_))) => {}
+                Settled::AtOnce(_) => panic!("there is no room"),
+            }
+        }
+        operator.join().unwrap();
+        assert_eq!(gate.tally().waiting as usize, waiters.len());
+        assert_queue_is_full(&gate, waiters.len() >= after as usize);
+        release(&gate);
+        for slot in waiters {
+            assert_claims(&gate, slot);
+        }
+        take(&gate);
+        assert_queue_is_full(&gate, after == 0);
+        release(&gate);
+        assert_empty(&gate);
+    });
+}
+
+#[test]
+fn a_queue_that_is_taken_away_during_a_release_strands_nobody() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 1, 2, |gate| {
+        take(&gate);
+        let head = join(&gate, Waker::noop(), in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || set_queue(&gate, 0)
+        });
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+            Settled::Queued { slot, .. } => Some(slot),
+            Settled::AtOnce(Err(Rejection::Full(_))) => None,
+            Settled::AtOnce(_) => panic!("the room is the waiter's"),
+        };
+        operator.join().unwrap();
+        releaser.join().unwrap();
+        assert_claims(&gate, head);
+        if let Some(slot) = newcomer {
+            assert_claims(&gate, slot);
+        }
+        take(&gate);
+        assert_queue_is_full(&gate, true);
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn those_that_wait_are_let_in_once_when_it_is_switched_off_during_a_release() {
+    explore(1, 2, |gate| {
+        take(&gate);
+        let ((first_woken, first_waker), (second_woken, second_waker)) =
+            (Woken::waker(), Woken::waker());
+        let first = join(&gate, &first_waker, in_time());
+        let second = join(&gate, &second_waker, in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                set(&gate, Mode::Off);
+                set(&gate, Mode::Enforce);
+            }
+        });
+        release(&gate);
+        operator.join().unwrap();
+        assert!(first_woken.is_woken() && second_woken.is_woken());
+        let tally = gate.tally();
+        assert_eq!((tally.in_flight, tally.granted, tally.waiting), (0, 2, 0));
+        assert!(tally.outcomes.success <= 1, "{tally:?}");
+        assert_claims(&gate, first);
+        assert_claims(&gate, second);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_release_that_began_while_it_was_off_serves_who_has_joined_since() {
+    explore(1, 1, |gate| {
+        set(&gate, Mode::Off);
+        take(&gate);
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        set(&gate, Mode::Enforce);
+        let (woken, waker) = Woken::waker();
+        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+            Settled::AtOnce(Ok(flight)) => {
+                drop(flight);
+                releaser.join().unwrap();
+            }
+            Settled::Queued { slot, .. } => {
+                releaser.join().unwrap();
+                assert!(woken.is_woken(), "a waiter that the release did not see");
+                assert_claims(&gate, slot);
+            }
+            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+        }
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_switch_a_newcomer_and_two_releases_at_once_strand_nobody() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 1, 1, |gate| {
+        set(&gate, Mode::Off);
+        take(&gate);
+        take(&gate);
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                release(&gate);
+                release(&gate);
+            }
+        });
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || set(&gate, Mode::Enforce)
+        });
+        let (woken, waker) = Woken::waker();
+        let queued = match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+            Settled::AtOnce(Ok(flight)) => {
+                drop(flight);
+                None
+            }
+            Settled::Queued { slot, .. } => Some(slot),
+            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+        };
+        releaser.join().unwrap();
+        operator.join().unwrap();
+        if let Some(slot) = queued {
+            assert!(woken.is_woken(), "a waiter that the releases did not see");
+            assert_claims(&gate, slot);
+        }
+        assert_admits(&gate, 1);
     });
 }

@@ -25,17 +25,21 @@ impl Terms {
         }
     }
 
-    /// How many may be in flight before somebody has to look closer.
-    ///
-    /// Whoever observes lets everybody in, and those beyond the permits and the queue are those that would
-    /// have been rejected: only they need to be looked at.
+    /// How many may be in flight before somebody has to look closer. Whoever observes lets everybody in, and
+    /// looks closer at those for whom there would have been no room.
     pub(super) const fn limit(self) -> u32 {
-        let limit = match self.mode {
-            Mode::Enforce => self.max,
-            Mode::Observe => self.max + self.queue,
+        match self.mode {
+            Mode::Enforce | Mode::Observe => self.max,
             Mode::Off => CEILING,
-        };
-        if limit < CEILING { limit } else { CEILING }
+        }
+    }
+
+    /// How many may be in flight before those that wait go on waiting: where nobody is rejected, nobody waits.
+    pub(super) const fn room(self) -> u32 {
+        match self.mode {
+            Mode::Enforce => self.max,
+            Mode::Observe | Mode::Off => CEILING,
+        }
     }
 
     /// Places in the queue. Where nobody is rejected nobody waits, and the queue is never full either: full

@@ -3,6 +3,7 @@
 use super::{Override, Problem};
 use crate::admission::Terms;
 use crate::dependency::{Dependency, dependencies};
+use crate::mode::Mode;
 use crate::partition::{Live, Partition};
 use crate::policy::{Policy, PolicyError};
 use crate::registry::{self, partitions};
@@ -10,8 +11,15 @@ use crate::registry::{self, partitions};
 /// What will hold.
 #[derive(Default)]
 pub(super) struct Plan {
-    partitions: Vec<(&'static Live, Terms)>,
+    partitions: Vec<(&'static Live, Changed)>,
     replicas: Vec<(&'static Dependency, u32)>,
+}
+
+/// What will hold of a partition, and the mode if something is said of it.
+#[derive(Clone, Copy)]
+struct Changed {
+    terms: Terms,
+    mode: Option<Mode>,
 }
 
 impl Plan {
@@ -30,13 +38,27 @@ impl Plan {
         plan
     }
 
-    /// Nothing here can fail: all was checked, and nothing has changed since.
-    pub(super) fn apply(self) {
-        for (dependency, replicas) in self.replicas {
-            registry::set_replicas(dependency, replicas);
+    /// Nothing here can fail: all was checked, and no number has changed since.
+    pub(super) fn apply(&self) {
+        for (dependency, replicas) in &self.replicas {
+            registry::set_replicas(dependency, *replicas);
         }
-        for (live, terms) in self.partitions {
-            live.gate.change(|now| *now = terms);
+        for (live, changed) in &self.partitions {
+            live.gate.change(|now| {
+                // A mode that nothing was said of is whatever it is by now.
+                let mode = changed.mode.unwrap_or(now.mode);
+                *now = Terms {
+                    mode,
+                    ..changed.terms
+                };
+            });
+        }
+    }
+
+    /// Hands over what has become free. It wakes, and a waker is foreign code, which may change numbers itself.
+    pub(super) fn settle(&self) {
+        for (live, _) in &self.partitions {
+            live.gate.settle();
         }
     }
 
@@ -72,7 +94,11 @@ impl Plan {
                 error,
             };
             let terms = changed(live.partition.policy(), live.gate.terms(), says);
-            self.partitions.push((live, terms.map_err(illegal)?));
+            let changed = Changed {
+                terms: terms.map_err(illegal)?,
+                mode: says.mode,
+            };
+            self.partitions.push((live, changed));
         }
         Ok(())
     }
@@ -109,11 +135,9 @@ impl Plan {
     }
 
     fn terms(&self, live: &'static Live) -> Option<Terms> {
-        let planned = |(planned, _): &&(&Live, Terms)| std::ptr::eq(*planned, live);
-        self.partitions
-            .iter()
-            .find(planned)
-            .map(|(_, terms)| *terms)
+        let planned = |(planned, _): &&(&Live, Changed)| std::ptr::eq(*planned, live);
+        let planned = self.partitions.iter().find(planned);
+        planned.map(|(_, changed)| changed.terms)
     }
 }
 
@@ -175,6 +199,6 @@ fn changed(declared: &Policy, now: Terms, says: &Override) -> Result<Terms, Poli
         max: policy.max(),
         queue: policy.queue(),
         wait: policy.wait(),
-        mode: says.mode.unwrap_or(now.mode),
+        ..now
     })
 }

@@ -6,6 +6,7 @@ use super::{Gate, Ledger, Room, wake};
 use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
+use crate::admission::terms::Terms;
 use crate::admission::waitlist::{Bound, SlotIndex};
 use crate::admission::word::{CEILING, Decision, Word};
 use crate::foreign::drop_harmlessly;
@@ -20,6 +21,28 @@ pub(in crate::admission) enum Settled<'g> {
         watch: Option<Instant>,
     },
     AtOnce(Result<Flight<'g>, Rejection>),
+}
+
+/// What a newcomer is ready to do, as far as it matters to whoever observes.
+#[derive(Clone, Copy)]
+struct Newcomer {
+    may_wait: bool,
+    /// Its deadline had passed before it came.
+    is_spent: bool,
+}
+
+impl Newcomer {
+    const NEVER_WAITS: Self = Self {
+        may_wait: false,
+        is_spent: false,
+    };
+
+    /// Whether it would have been rejected: there is neither a permit for it nor a place in the queue, had those
+    /// before it waited there.
+    fn has_no_place(self, word: Word, terms: Terms) -> bool {
+        let places = if self.may_wait { terms.queue } else { 0 };
+        self.is_spent || !word.has_room(terms.max + places)
+    }
 }
 
 /// What the word says under the lock, when nothing is left to hand over.
@@ -71,11 +94,13 @@ impl Gate {
             return Err(rejection);
         }
         let now = (self.unclaimed() > 0).then(time::now);
-        self.decide_in_turn(now, |ledger, word| match self.look_for_room(ledger, word) {
-            Look::Admitted(flight) => Some(Ok(flight)),
-            Look::Closed(load) => Some(Err(Rejection::Closed(load))),
-            Look::NoRoom => Some(Err(self.reject_as_full(word, ledger.waitlist.waiting()))),
-            Look::Changed => None,
+        self.decide_in_turn(now, |ledger, word| {
+            match self.look_for_room(ledger, word, Newcomer::NEVER_WAITS) {
+                Look::Admitted(flight) => Some(Ok(flight)),
+                Look::Closed(load) => Some(Err(Rejection::Closed(load))),
+                Look::NoRoom => Some(Err(self.reject_as_full(word, ledger.waitlist.waiting()))),
+                Look::Changed => None,
+            }
         })
     }
 
@@ -87,9 +112,13 @@ impl Gate {
         until: Instant,
         bound: Bound,
     ) -> Settled<'_> {
+        let newcomer = Newcomer {
+            may_wait: true,
+            is_spent: bound == Bound::Deadline && until <= now,
+        };
         let mut waker = Some(waker.clone());
         let settled = self.decide_in_turn(Some(now), |ledger, word| {
-            match self.look_for_room(ledger, word) {
+            match self.look_for_room(ledger, word, newcomer) {
                 Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
                 Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
                 Look::Changed => None,
@@ -136,19 +165,20 @@ impl Gate {
         }
     }
 
-    fn look_for_room(&self, ledger: &mut Ledger, word: Word) -> Look<'_> {
+    /// A call that is observed and let in is counted here, once, whether its deadline had passed, there was no
+    /// room, or both.
+    fn look_for_room(&self, ledger: &mut Ledger, word: Word, newcomer: Newcomer) -> Look<'_> {
+        let has_room = word.has_room(self.limit());
+        let is_observed = ledger.terms.mode == Mode::Observe;
         if word.is_closed() {
             ledger.closed += 1;
             Look::Closed(self.load_at(word, ledger.waitlist.waiting()))
-        } else if word.has_room(self.limit()) {
-            if ledger.waitlist.waiting() > 0 {
-                return Look::Changed;
-            }
-            self.admit(word)
-        } else if ledger.terms.mode == Mode::Observe && word.has_room(CEILING) {
+        } else if has_room && ledger.waitlist.waiting() > 0 {
+            Look::Changed
+        } else if has_room || is_observed && word.has_room(CEILING) {
             let look = self.admit(word);
-            if matches!(look, Look::Admitted(_)) {
-                ledger.would_reject += 1;
+            if is_observed && matches!(look, Look::Admitted(_)) {
+                ledger.would_reject += u64::from(newcomer.has_no_place(word, ledger.terms));
             }
             look
         } else {

@@ -45,7 +45,10 @@ impl Gate {
         while let Err(changed) = self.exchange(word, stands_for(word, &ledger)) {
             word = changed;
         }
-        drop(ledger);
+    }
+
+    /// Hands over what a change has made free.
+    pub(crate) fn settle(&self) {
         self.hand_over();
     }
 

@@ -15,14 +15,10 @@ impl Gate {
     #[cold]
     pub(in crate::admission) fn reject_spent(&self) -> Option<Load> {
         let mut ledger = self.ledger.lock();
-        match ledger.terms.mode {
-            Mode::Enforce => ledger.deadline += 1,
-            Mode::Observe => {
-                ledger.would_reject += 1;
-                return None;
-            }
-            Mode::Off => return None,
+        if ledger.terms.mode != Mode::Enforce {
+            return None;
         }
+        ledger.deadline += 1;
         Some(self.load_at(self.word(), ledger.waitlist.waiting()))
     }
 

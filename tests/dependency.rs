@@ -231,13 +231,47 @@ fn all_dependencies_are_listed_by_name() {
     assert_eq!(
         listed,
         [
+            "absent",
             "elsewhere",
             "from_a_macro",
             "ledger",
             "literal",
             "local",
             "mail",
-            "mod"
+            "mod",
+            "share"
         ]
     );
+}
+
+/// Whatever the attribute is called where it is used, its static has no initialiser, and counts.
+#[dependency(capacity = 9, replicas = 1)]
+mod share {
+    use bulkhead_runtime::{Partition, partition as share};
+
+    #[share(name = "renamed-attribute", max = 4)]
+    pub(super) static RENAMED: Partition;
+}
+
+/// Every member is compiled elsewhere, and so is what it is made of.
+#[dependency(capacity = 9, replicas = 1)]
+mod absent {
+    #[cfg(any())]
+    use bulkhead_runtime::{Partition, partition};
+
+    #[cfg(any())]
+    #[partition(name = "compiled-elsewhere", max = 4)]
+    pub(super) static ELSEWHERE: Partition;
+}
+
+#[test]
+fn a_partition_under_another_name_of_the_attribute_is_counted() {
+    assert_eq!(named("share").sum(), 4);
+    assert_eq!(share::RENAMED.policy().max(), 4);
+    share::RENAMED.resize(10).expect_err("9 are all");
+}
+
+#[test]
+fn a_dependency_without_a_member_on_this_platform_compiles() {
+    assert_eq!(named("absent").sum(), 0);
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use bulkhead_runtime::{BulkheadError, bulkhead, partition};
+use bulkhead_runtime::{BulkheadError, bulkhead, dependency, partition};
 use common::{assert_idle, ms, plain, queued};
 use tokio::time::advance;
 use tracing::field::{Field, Visit};
@@ -22,6 +22,8 @@ type Fields = BTreeMap<&'static str, String>;
 struct Listener {
     heard: Arc<Mutex<Vec<Fields>>>,
     panics: bool,
+    /// Looks at a dependency while it is told.
+    looks: bool,
 }
 
 impl Subscriber for Listener {
@@ -42,6 +44,13 @@ impl Subscriber for Listener {
 
     fn event(&self, event: &Event<'_>) {
         assert!(!self.panics, "a listener that panics");
+        if self.looks {
+            let store = dependency("store").expect("it is declared below");
+            assert_eq!(store.sum(), 3);
+            store
+                .partitions()
+                .for_each(|share| share.resize(1).expect("fewer"));
+        }
         let mut fields = Keep::default();
         event.record(&mut fields);
         self.heard
@@ -175,4 +184,34 @@ async fn two_policies_under_one_name_are_told_when_the_partition_is_first_used()
         event["message"].contains("says max = 1") && event["message"].contains("says max = 2"),
         "{event:?}"
     );
+}
+
+/// Declared twice, so that its first use is an event; and nothing has used it before.
+#[dependency(capacity = 9, replicas = 1)]
+mod store {
+    use bulkhead_runtime::{Partition, partition};
+
+    #[partition(name = "events-store", max = 3)]
+    pub(crate) static STORE: Partition;
+
+    pub(super) mod again {
+        use bulkhead_runtime::{Partition, partition};
+
+        #[partition(name = "events-store", max = 4)]
+        #[expect(dead_code, reason = "declared is enough")]
+        static STORE: Partition;
+    }
+}
+
+#[tokio::test]
+async fn a_listener_may_look_at_a_dependency_and_change_it() {
+    let listener = Listener {
+        looks: true,
+        ..Listener::default()
+    };
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    // Resolves the partition on the way to the sum, which tells the listener of the conflict.
+    assert_eq!(dependency("store").expect("it is declared above").sum(), 1);
+    assert_eq!(listener.take().len(), 1);
+    assert_eq!(store::STORE.snapshot().max, 1, "as the listener has said");
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use bulkhead_runtime::{
-    BulkheadError, Mistake, Partition, Policy, bulkhead, partition, partitions, register,
-    snapshots, verify,
+    BulkheadError, Mistake, Overrides, Partition, Policy, bulkhead, configure, partition,
+    partitions, register, snapshots, verify,
 };
 use common::{ms, plain};
 
@@ -199,6 +199,13 @@ fn another_crates_equal_name_is_another_partition() {
     assert!(
         partition("shared.first").is_none(),
         "the bare name could be either"
+    );
+    let error = configure(Overrides::from_text("shared.first: max=1")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("`shared.first` could be several: write `identity/shared.first` or `shapes/shared.first`"),
+        "{error}"
     );
     for (path, max) in [("identity/shared.first", 1), ("shapes/shared.first", 64)] {
         assert_eq!(partition(path).unwrap().snapshot().max, max, "{path}");

@@ -97,6 +97,7 @@ struct Model {
     /// Ended while it was off.
     uncounted: u64,
     would_reject: u64,
+    would_wait: u64,
     highest: Highest,
 }
 
@@ -201,6 +202,8 @@ impl Model {
         let has_place = self.in_use() < self.max + places;
         if self.mode == Mode::Observe && (is_spent || !has_place) {
             self.would_reject += 1;
+        } else if self.mode == Mode::Observe && !self.has_room() {
+            self.would_wait += 1;
         }
         self.run(call);
     }
@@ -704,8 +707,12 @@ impl History {
             context()
         );
         assert_eq!(
-            (s.admitted, s.would_reject),
-            (model.admitted - model.uncounted, model.would_reject),
+            (s.admitted, s.would_reject, s.would_wait),
+            (
+                model.admitted - model.uncounted,
+                model.would_reject,
+                model.would_wait
+            ),
             "{}",
             context()
         );

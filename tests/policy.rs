@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use bulkhead_runtime::{MAX_DURATION, MAX_PERMITS, MAX_QUEUE, Policy, PolicyError, register};
+use bulkhead_runtime::{
+    MAX_DURATION, MAX_PERMITS, MAX_QUEUE, Measured, Policy, PolicyError, register,
+};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -36,8 +38,83 @@ fn numbers_that_arrive_at_run_time_get_an_error_that_says_what_to_write() {
             with_queue(1, MAX_DURATION + ms(1)),
             "`wait` is too long: the limit is 365 days",
         ),
+        (
+            Policy::new(4).checked_reserve(4),
+            "`reserve = 4` leaves nothing of `max = 4` for calls that are not critical: it must be smaller",
+        ),
+        (
+            Policy::new(4).checked_per_key(0),
+            "`per_key` must be at least 1: with 0 every call with a key would be rejected",
+        ),
+        (
+            Policy::new(4).checked_per_key(5),
+            "`per_key = 5` is more than there is: `max = 4`",
+        ),
+        (
+            Policy::new(4).checked_status(500),
+            "`status` must be 503 or 429, found 500: no other status tells a client to come back later",
+        ),
+        (
+            Policy::new(20)
+                .with_queue(20, ms(25))
+                .checked_measured(Measured::new(200, ms(40))),
+            "of `queue = 20` the last 8 are dead: on average 20 permits at 40 ms a call serve 12 within `wait` (25ms); \
+             write `queue = 12` or a longer `wait`",
+        ),
+        (
+            Policy::new(1)
+                .with_queue(1, ms(1))
+                .checked_measured(Measured::new(1, ms(9))),
+            "of `queue = 1` the last 1 is dead: on average 1 permit at 9 ms a call serves 0 within `wait` (1ms); \
+             write a longer `wait`, or leave out `queue` and `wait`",
+        ),
+        (
+            Policy::new(10).checked_measured(Measured::new(447, ms(10))),
+            "`max = 10` at 447 calls a second of 10 ms rejects about 1.01 %, and `shed` allows 1.0 %; \
+             max = 11 rejects 0.4 %",
+        ),
+        (
+            Policy::new(2).checked_measured(Measured::new(40, ms(50)).with_shed(0.5)),
+            "`max = 2` at 40 calls a second of 50 ms rejects about 40.0 %, and `shed` allows 0.5 %; \
+             max = 6 rejects 1.2 %, max = 7 rejects 0.3 %",
+        ),
     ] {
         assert_eq!(result.unwrap_err().to_string(), text);
+    }
+}
+
+#[test]
+fn traffic_that_nobody_can_have_measured_is_refused() {
+    for (measured, text) in [
+        (
+            (0, ms(1), 1.0),
+            "`rate` must be above 0: the calls a second that were measured at peak",
+        ),
+        (
+            (1, ms(0), 1.0),
+            "`mean` must be above 0: the mean time of a call, as it was measured",
+        ),
+        (
+            (1, MAX_DURATION + ms(1), 1.0),
+            "`mean` is too long: the limit is 365 days",
+        ),
+        (
+            (1, ms(1), 0.0),
+            "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+        ),
+        (
+            (1, ms(1), 100.0),
+            "`shed` must be below 100 %: else it allows to reject every call",
+        ),
+        (
+            (1, ms(1), f64::NAN),
+            "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+        ),
+    ] {
+        let (rate, mean, shed) = measured;
+        let panicked =
+            std::panic::catch_unwind(|| Measured::new(rate, mean).with_shed(shed)).unwrap_err();
+        assert_eq!(panicked.downcast_ref::<String>().unwrap(), text);
     }
 }
 

@@ -106,10 +106,7 @@ fn a_broken_sum_is_told_with_everything_else_and_nothing_is_applied() {
         told[0].starts_with("unknown partition `sum-unknown`"),
         "{error}"
     );
-    assert!(
-        told[1].starts_with("`warehouse`: `warehouse` is over by 36"),
-        "{error}"
-    );
+    assert!(told[1].starts_with("`warehouse` is over by 36"), "{error}");
     let s = warehouse::CHECKOUT.snapshot();
     assert_eq!((s.max, s.queue), (20, 4));
     assert_eq!(
@@ -119,8 +116,46 @@ fn a_broken_sum_is_told_with_everything_else_and_nothing_is_applied() {
 }
 
 #[test]
+fn a_sum_is_not_told_of_where_the_number_is_wrong_anyway() {
+    let _isolated = test::isolate();
+    for wrong in ["sum-checkout: max=sevem", "sum-checkout: max=0"] {
+        let error = say(&format!("{wrong}; sum-reports: max=20")).expect_err("one mistake");
+        assert_eq!(error.problems().len(), 1, "{error}");
+    }
+}
+
+#[test]
+fn replicas_of_an_isolation_end_with_it() {
+    let archive = dependency("archive").expect("it is declared above");
+    {
+        let _isolated = test::isolate();
+        archive::SCANS.resize(1).expect("fewer");
+        archive::PRINTS.resize(1).expect("fewer");
+        say("archive: replicas=4").expect("2 in each of 4");
+        assert_eq!(archive.replicas(), 4);
+        let _inner = test::isolate();
+        assert_eq!(archive.replicas(), 2, "as declared");
+    }
+    assert_eq!(archive.replicas(), 2, "as declared");
+}
+
+#[test]
+fn a_dependency_and_a_partition_are_told_apart() {
+    let error = say("warehouse: max=1").expect_err("it has none");
+    assert!(
+        error.to_string().contains("is a dependency of that name"),
+        "{error}"
+    );
+    let error = say("sum-reports: replicas=1").expect_err("it has none");
+    assert!(
+        error.to_string().contains("is a partition of that name"),
+        "{error}"
+    );
+}
+
+#[test]
 fn more_replicas_need_smaller_shares() {
-    // The replicas of a dependency are the process's, so this one has a dependency of its own.
+    let _isolated = test::isolate();
     let archive = dependency("archive").expect("it is declared above");
     let error = say("archive: replicas=3").expect_err("4 in each of 3 are 12");
     assert!(error.to_string().contains("over by 4"), "{error}");
@@ -137,7 +172,6 @@ fn more_replicas_need_smaller_shares() {
         .resize(2)
         .expect_err("the sum goes by the replicas that hold");
     verify().expect("it fits");
-    say("archive: replicas=2; sum-scans: max=2; sum-prints: max=2").expect("as declared");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::routing::get;
-use bulkhead_runtime::{BulkheadError, Partition, Reason, bulkhead, partition, test};
+use bulkhead_runtime::{BulkheadError, Mode, Partition, Reason, bulkhead, partition, test};
 use tower::ServiceExt;
 
 #[partition(name = "kit-database", max = 3, queue = 2, wait = 50ms)]
@@ -97,14 +97,35 @@ async fn an_isolation_ends_and_an_inner_one_is_fresh() {
 }
 
 #[tokio::test]
-async fn a_permit_of_an_isolation_may_outlive_it() {
-    let isolated = test::isolate();
+async fn a_permit_of_an_isolation_may_be_given_back_on_any_thread() {
+    let _isolated = test::isolate();
     let permit = DATABASE.try_enter().expect("it is fresh");
-    drop(isolated);
-    std::thread::spawn(move || drop(permit))
-        .join()
-        .expect("no panic");
-    assert_eq!(DATABASE.snapshot().in_flight, 0);
+    test::expect(&DATABASE).in_flight(1);
+    std::thread::spawn(move || {
+        // This thread is not isolated, and the permit knows where it is from.
+        assert_eq!(DATABASE.snapshot().in_flight, 0);
+        drop(permit);
+    })
+    .join()
+    .expect("no panic");
+    test::expect(&DATABASE).is_idle().success(1);
+}
+
+#[test]
+#[should_panic = "an isolation ends before one that was made after it: drop the last one first"]
+fn isolations_that_end_in_the_wrong_order_are_told_of() {
+    let outer = test::isolate();
+    let _inner = test::isolate();
+    drop(outer);
+}
+
+#[test]
+#[should_panic = "`kit-report` cannot be filled: it is observe, and never full"]
+fn a_partition_that_rejects_nobody_cannot_be_filled() {
+    let _isolated = test::isolate();
+    let reports = partition("kit-report").expect("it is declared above");
+    reports.mode(Mode::Observe);
+    drop(reports.fill());
 }
 
 #[test]

@@ -33,13 +33,61 @@ mod elsewhere {
     }
 }
 
+/// Two dependencies with one partition, and partitions that no attribute on a module can see.
+#[dependency(capacity = 10, replicas = 1)]
+mod search {
+    use bulkhead_runtime::{Partition, partition};
+
+    #[partition(name = "shared-by-two", max = 2)]
+    pub(crate) static QUERIES: Partition;
+
+    pub(crate) mod nested {
+        use bulkhead_runtime::{Partition, partition};
+
+        #[partition(name = "nested", max = 50)]
+        pub(crate) static NESTED: Partition;
+    }
+
+    pub(crate) struct Client;
+
+    impl Client {
+        #[bulkhead_runtime::bulkhead(name = "method", max = 50)]
+        pub(crate) async fn call(&self) -> Result<(), bulkhead_runtime::BulkheadError> {
+            Ok(())
+        }
+    }
+}
+
+#[dependency(capacity = 10, replicas = 1)]
+mod index {
+    use bulkhead_runtime::{Partition, partition};
+
+    #[partition(name = "shared-by-two", max = 2)]
+    pub(crate) static UPDATES: Partition;
+}
+
 #[tokio::test]
 async fn every_mistake_is_told_with_its_numbers_and_sites() {
     book().await.expect("there is room");
     let error = verify().expect_err("it is wrong in every way");
-    let [two_policies, broken_sum, ambiguous] = error.mistakes() else {
+    search::Client.call().await.expect("there is room");
+    let [two_policies, broken_sum, method, nested, shared, ambiguous] = error.mistakes() else {
         panic!("{error}")
     };
+    for (mistake, name) in [(method, "verify/method"), (nested, "verify/nested")] {
+        let text = mistake.to_string();
+        assert!(
+            text.starts_with(&format!(
+                "`{name}` is declared inside the dependency `verify::search`, which does not count it: tests/verify.rs:"
+            )),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        shared.to_string(),
+        "`verify/shared-by-two` belongs to several dependencies: `verify::index`, `verify::search`; \
+         give each a partition of its own name"
+    );
     assert!(
         matches!(two_policies, Mistake::TwoPolicies { .. }),
         "{two_policies}"
@@ -65,7 +113,7 @@ async fn every_mistake_is_told_with_its_numbers_and_sites() {
         "{text}"
     );
     assert!(dependency("ledger").is_none(), "it could be either");
-    assert_eq!(dependencies().count(), 2);
+    assert_eq!(dependencies().count(), 4);
 
     // Numbers that are over already can only go down.
     let grown = ledger::STATEMENTS.resize(6).expect_err("still over");
@@ -78,14 +126,18 @@ async fn every_mistake_is_told_with_its_numbers_and_sites() {
     configure(Overrides::from_text("bookings: max=16")).expect("fewer, and still too many");
     verify().expect_err("21 of 20");
     configure(Overrides::from_text("bookings: max=15")).expect("now they fit");
-    assert_eq!(verify().expect_err("two policies").mistakes().len(), 2);
+    let error = verify().expect_err("the rest stays");
+    let is_sum = |mistake: &Mistake| matches!(mistake, Mistake::BrokenSum { .. });
+    assert!(!error.mistakes().iter().any(is_sum), "{error}");
     ledger::STATEMENTS
         .resize(6)
         .expect_err("20 of 20 are given");
 
     let error = configure(Overrides::from_text("ledger: replicas=1")).expect_err("which one?");
     assert!(
-        error.to_string().contains("`ledger` is in several"),
+        error.to_string().contains(
+            "`ledger` could be several: `verify` has more than one of them, so rename one"
+        ),
         "{error}"
     );
 }

@@ -126,6 +126,10 @@ impl Args {
         }
     }
 
+    pub(crate) fn has_default_runtime(&self) -> bool {
+        self.runtime.is_absent()
+    }
+
     pub(crate) fn slot_mut(&mut self, key: Key) -> &mut Slot {
         match key {
             Key::Name => &mut self.name,

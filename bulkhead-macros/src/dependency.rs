@@ -5,7 +5,7 @@
 //! constant hands those out.
 
 use proc_macro2::{Literal, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 
 use crate::args::{Args, Slot, default_runtime};
 use crate::fallback;
@@ -45,12 +45,18 @@ struct Dependency<'a> {
 impl Dependency<'_> {
     /// In the module: its partitions, for the scope around it.
     ///
-    /// The type is spelled as the user spells it there, because the path of the runtime may begin in the
-    /// scope of the attribute.
+    /// With `crate = …` the type is spelled as the user spells it there, because that path may begin in the scope
+    /// of the attribute.
     fn hands_out(&self) -> Option<TokenStream> {
         let members = &self.module.partitions;
         let always = members.iter().find(|member| member.cfgs.is_empty());
-        let ty = &always.or(members.first())?.ty;
+        let spelled = always.or(members.first())?.ty.to_token_stream();
+        let ty = if self.args.has_default_runtime() {
+            let runtime = self.runtime;
+            quote_spanned!(Span::mixed_site()=> #runtime::Partition)
+        } else {
+            spelled
+        };
         let elements = members
             .iter()
             .map(|Member { name, cfgs, .. }| quote_spanned!(Span::mixed_site()=> #cfgs &#name,));

@@ -169,14 +169,17 @@ impl Inside {
 
     fn item(&mut self, attributes: &[Conditional], input: ParseStream<'_>) {
         let is_partition = |attribute: &&Conditional| attribute.is("partition");
-        if attributes.iter().any(|attribute| is_partition(&attribute)) {
-            self.has_partition = true;
-            // One that is wrong in itself is the business of `#[partition]`.
-            if let Ok((name, ty)) = declaration(&input.fork()) {
-                let mut cfgs = conditions::cfgs(attributes);
+        let is_called_so = attributes.iter().any(|attribute| is_partition(&attribute));
+        self.has_partition |= is_called_so;
+        // One that is wrong in itself is the business of `#[partition]`. One whose attribute has another name
+        // here has no initialiser either, and only that attribute can make it legal.
+        if let Ok((name, ty)) = declaration(&input.fork()) {
+            let mut cfgs = conditions::cfgs(attributes);
+            if is_called_so {
                 cfgs.extend(conditions::any_of(attributes.iter().filter(is_partition)));
-                self.partitions.push(Member { name, ty, cfgs });
             }
+            self.has_partition = true;
+            self.partitions.push(Member { name, ty, cfgs });
         }
         let is_function = || matches!(Found::at(&input.fork()), Ok(found) if matches!(found.kind, Kind::Function));
         let mut guards = attributes
@@ -190,7 +193,7 @@ impl Inside {
     }
 }
 
-/// `static NAME: Partition`
+/// `static NAME: Partition;`, as it stands before `#[partition]` has written the initialiser.
 fn declaration(input: ParseStream<'_>) -> Result<(Ident, Type)> {
     input.parse::<Visibility>().map(drop)?;
     input.parse::<Token![static]>()?;
@@ -198,10 +201,10 @@ fn declaration(input: ParseStream<'_>) -> Result<(Ident, Type)> {
     let name = input.parse()?;
     input.parse::<Token![:]>()?;
     let ty: Type = input.parse()?;
-    if is_partition(&ty) {
+    if is_partition(&ty) && input.peek(Token![;]) {
         Ok((name, ty))
     } else {
-        Err(input.error("another type"))
+        Err(input.error("no partition"))
     }
 }
 
@@ -265,12 +268,14 @@ mod tests {
              const X: [u8; { 3 }] = { [0; 3] }; make! { #[partition] static NOT: Partition; } #[derive(X)] struct S;
              #[cfg(x)] #[bulkhead_runtime::partition(max = 1)] static B: bulkhead_runtime::Partition;
              #[cfg_attr(y, partition(max = 1))] static C: Partition; #[doc = \"x\"] static D: Partition = d();
-             #[partition(max = 1)] static E: u8; fn half() -> impl F",
+             #[partition(max = 1)] static E: u8; #[share(max = 1)] static F: Partition; #[doc = \"x\"] static G: Partition = g();
+             fn half() -> impl F",
         );
         let expected = [
             ("A", ""),
             ("B", "#[cfg(x)]"),
             ("C", "#[cfg(any(all(y,),))]"),
+            ("F", ""),
         ];
         let found: Vec<_> = found
             .iter()

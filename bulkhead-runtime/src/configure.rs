@@ -20,7 +20,8 @@ use crate::registry;
 /// All or nothing: every problem is told at once, and then nothing is applied. What is not named stays as
 /// it is now. Changes take effect as those of [`resize`](crate::Partition::resize) and
 /// [`mode`](crate::Partition::mode) do; a changed `wait` holds for those that come from now on. Declared
-/// policies stay what they were; a [`Snapshot`](crate::Snapshot) tells what holds.
+/// policies stay what they were; a [`Snapshot`](crate::Snapshot) tells what holds. A `wait` is not compared with
+/// the `timeout` of functions: those are not known here.
 ///
 /// # Errors
 /// When a name is unknown or ambiguous, a value cannot be read or is not legal, or a dependency's sum would
@@ -49,6 +50,9 @@ use crate::registry;
 /// ```
 pub fn configure(overrides: Overrides) -> Result<(), ConfigureError> {
     let (entries, mut problems) = overrides.into_parts();
+    for partition in registry::partitions() {
+        partition.live();
+    }
     let plan = registry::while_nothing_changes(|| {
         let plan = Plan::of(&entries, &mut problems);
         if problems.is_empty() {
@@ -93,13 +97,13 @@ pub enum Problem {
         /// What there is, in words.
         known: String,
     },
-    /// Several crates have one of that name.
-    #[error("`{name}` is in several crates: write {candidates}")]
+    /// There are several of that name.
+    #[error("`{name}` could be several: {candidates}")]
     #[non_exhaustive]
     Ambiguous {
         /// The name.
         name: String,
-        /// The names to choose from.
+        /// What to write instead, or to rename.
         candidates: String,
     },
     /// The name is given twice.
@@ -117,7 +121,7 @@ pub enum Problem {
         name: String,
     },
     /// A value is not legal.
-    #[error("`{name}`: {error}")]
+    #[error("{}", illegal(name, error))]
     #[non_exhaustive]
     Illegal {
         /// The name.
@@ -125,6 +129,25 @@ pub enum Problem {
         /// What is wrong with it.
         error: PolicyError,
     },
+}
+
+/// A broken sum names its dependency itself.
+fn illegal(name: &str, error: &PolicyError) -> String {
+    match error {
+        PolicyError::OverCapacity { .. } => error.to_string(),
+        _ => format!("`{name}`: {error}"),
+    }
+}
+
+impl Problem {
+    /// The name whose entry could not be used.
+    fn about(&self) -> Option<&str> {
+        match self {
+            Self::Unreadable { part, .. } => part.split_once(':').map(|(name, _)| name),
+            Self::Illegal { name, .. } | Self::Twice { name } => Some(name),
+            Self::Unknown { .. } | Self::Ambiguous { .. } | Self::Empty { .. } => None,
+        }
+    }
 }
 
 impl ConfigureError {

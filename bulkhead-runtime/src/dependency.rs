@@ -185,6 +185,13 @@ impl Dependency {
         (self.crate_name(), self.0.name)
     }
 
+    /// Whether its sum counts what was declared.
+    pub(crate) fn counts(&self, declared: &Declared) -> bool {
+        self.partitions().any(|partition| {
+            registry::identity(partition) == (declared.crate_name(), declared.name)
+        })
+    }
+
     /// Whether a user means it by `name` or `crate/name`.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         match name.split_once('/') {

@@ -16,12 +16,16 @@ pub enum Mode {
     /// It does: the usual mode.
     #[default]
     Enforce,
-    /// It lets everything run at once, and counts what it would have rejected:
-    /// [`Snapshot::would_reject`](crate::Snapshot::would_reject).
+    /// It lets everything run at once, and counts what it would have rejected, and what would have waited:
+    /// [`Snapshot::would_reject`](crate::Snapshot::would_reject) and
+    /// [`would_wait`](crate::Snapshot::would_wait).
     ///
     /// To see what a policy would do before it does it. Since nobody waits, a call that would have waited
     /// runs as well; one that comes while `max` and `queue` together are in flight would have been rejected,
     /// and one that never waits, by [`try_enter`](crate::Partition::try_enter), while `max` are.
+    ///
+    /// With a queue, `would_reject` is the least: of those that would have waited, some would have been rejected
+    /// when their `wait` was over, in an overload most of them.
     Observe,
     /// It lets everything run at once and counts no call: one is in flight while it runs, and leaves no trace
     /// when it ends.

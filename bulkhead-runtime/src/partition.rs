@@ -294,7 +294,8 @@ impl Partition {
     /// identity.
     ///
     /// More of them go at once to those that wait. Fewer take effect as permits come back: nobody is
-    /// waited for and nobody is stopped, and nobody is admitted until fewer than `max` are in flight.
+    /// waited for and nobody is stopped, and nobody is admitted until fewer than `max` are in flight. Until
+    /// then a share of a dependency that others have taken over is in use twice.
     /// The [policy](Self::policy) stays what was declared; [`Snapshot::max`] is what holds.
     ///
     /// # Errors

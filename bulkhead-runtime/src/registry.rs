@@ -171,7 +171,13 @@ fn resize_alone(live: &'static Live, max: u32) -> Result<(), PolicyError> {
 }
 
 /// Numbers change one set after the other, so that nothing comes between a sum and what it is checked for.
+///
+/// Whatever could be looked at in there is resolved before: on its first use a partition may tell a listener
+/// of a conflict, and that is foreign code.
 pub(crate) fn while_nothing_changes<T>(run: impl FnOnce() -> T) -> T {
+    for partition in dependencies().flat_map(Dependency::partitions) {
+        partition.live();
+    }
     let _changes = CHANGES.lock();
     run()
 }
@@ -187,6 +193,10 @@ fn dependencies_of(live: &'static Live) -> impl Iterator<Item = &'static Depende
 
 /// The replicas of `dependency`, if they were configured otherwise than declared.
 pub(crate) fn replicas(dependency: &Dependency) -> Option<u32> {
+    #[cfg(feature = "test-util")]
+    if let Some(isolated) = crate::test::isolated_replicas(dependency.identity()) {
+        return isolated;
+    }
     let registry = REGISTRY.lock();
     let known = registry
         .replicas
@@ -197,6 +207,10 @@ pub(crate) fn replicas(dependency: &Dependency) -> Option<u32> {
 
 /// Has them configured otherwise.
 pub(crate) fn set_replicas(dependency: &'static Dependency, replicas: u32) {
+    #[cfg(feature = "test-util")]
+    if crate::test::isolate_replicas(dependency.identity(), replicas) {
+        return;
+    }
     let mut registry = REGISTRY.lock();
     let all = &mut registry.replicas;
     all.retain(|(known, _)| known.identity() != dependency.identity());
@@ -237,7 +251,8 @@ fn first_of(registry: &Registry, partition: &Partition) -> &'static Partition {
         .unwrap_or_else(|| Box::leak(Box::new(partition.copy())))
 }
 
-fn declarations() -> impl Iterator<Item = &'static Partition> {
+/// What was declared, each as often as it was.
+pub(crate) fn declarations() -> impl Iterator<Item = &'static Partition> {
     inventory::iter::<Registration>().map(|registration| registration.0)
 }
 

@@ -59,8 +59,11 @@ pub struct Snapshot {
     pub abandoned: u64,
     /// Calls whose body never started, by reason.
     pub rejected: Rejected,
-    /// Calls that ran in the mode [`Observe`](Mode::Observe) and would have been rejected.
+    /// Calls that ran in the mode [`Observe`](Mode::Observe) and would have been rejected when they came.
     pub would_reject: u64,
+    /// Calls that ran in the mode [`Observe`](Mode::Observe) and would have waited. How many of them would have
+    /// waited for too long, nobody can tell who lets them run.
+    pub would_wait: u64,
     /// How the admitted calls ended.
     pub outcomes: Outcomes,
     /// The moving mean of the time from permit to end, queueing not included; zero before the first
@@ -113,6 +116,7 @@ impl Snapshot {
             highest_in_flight,
             highest_waiting,
             would_reject,
+            would_wait,
             is_closed,
             in_flight,
             granted,
@@ -154,6 +158,7 @@ impl Snapshot {
             abandoned,
             rejected,
             would_reject,
+            would_wait,
             outcomes,
             mean_call: mean,
         }

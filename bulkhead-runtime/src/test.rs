@@ -44,6 +44,7 @@ use std::time::Duration;
 
 use crate::call::{Enter, Permit};
 use crate::error::Reason;
+use crate::mode::Mode;
 use crate::outcome::{Outcomes, Verdict};
 use crate::partition::{Live, Partition};
 use crate::registry;
@@ -51,8 +52,15 @@ use crate::snapshot::Snapshot;
 use crate::time;
 
 thread_local! {
-    /// The states of this thread's partitions, one set for each [`isolate`] that holds.
-    static ISOLATED: RefCell<Vec<Vec<&'static Live>>> = const { RefCell::new(Vec::new()) };
+    /// One for each [`isolate`] that holds on this thread.
+    static ISOLATED: RefCell<Vec<Isolation>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The states of this thread's partitions, and what was configured of dependencies.
+#[derive(Default)]
+struct Isolation {
+    lives: Vec<&'static Live>,
+    replicas: Vec<(&'static str, &'static str, u32)>,
 }
 
 /// Gives every partition a fresh state on this thread, until what it returns is dropped.
@@ -63,24 +71,71 @@ thread_local! {
 /// **What it covers** is code that runs on this thread: a `#[tokio::test]` and everything that it spawns, as
 /// long as its runtime is the single-threaded one, which is the default. **What it does not cover** is code
 /// on other threads, which meets the states that all share: a multi-threaded runtime, `std::thread::spawn`,
-/// the work inside `spawn_blocking`. A permit that was taken on this thread may be given back on any. The
-/// replicas of a dependency are not isolated either.
+/// the work inside `spawn_blocking`. A permit that was taken on this thread may be given back on any. What
+/// [`register`](crate::register) makes is there for all, with a fresh state.
 ///
 /// The states are small, and are leaked.
 #[must_use = "the isolation ends when this is dropped; bind it to a name"]
 pub fn isolate() -> Isolated {
-    ISOLATED.with_borrow_mut(|isolated| isolated.push(Vec::new()));
-    Isolated(PhantomData)
+    let depth = ISOLATED.with_borrow_mut(|isolated| {
+        isolated.push(Isolation::default());
+        isolated.len()
+    });
+    Isolated {
+        depth,
+        not_send: PhantomData,
+    }
 }
 
-/// See [`isolate`]. To be dropped on the thread that made it, the last one first.
+/// See [`isolate`].
+///
+/// # Panics
+/// Its drop does, when one that was made later still holds: the last one is to be dropped first.
 #[derive(Debug)]
-pub struct Isolated(PhantomData<*const ()>);
+pub struct Isolated {
+    depth: usize,
+    not_send: PhantomData<*const ()>,
+}
 
 impl Drop for Isolated {
     fn drop(&mut self) {
-        ISOLATED.with_borrow_mut(Vec::pop);
+        // At the end of a thread they may be gone already.
+        let order = ISOLATED.try_with(|isolated| {
+            let mut isolated = isolated.borrow_mut();
+            let is_last = isolated.len() == self.depth;
+            isolated.truncate(self.depth.saturating_sub(1));
+            is_last
+        });
+        assert!(
+            order.unwrap_or(true) || std::thread::panicking(),
+            "an isolation ends before one that was made after it: drop the last one first"
+        );
     }
+}
+
+/// The replicas of a dependency on this thread; `None` where nothing is isolated.
+pub(crate) fn isolated_replicas(of: (&str, &str)) -> Option<Option<u32>> {
+    let known = |isolated: &RefCell<Vec<Isolation>>| {
+        let isolated = isolated.borrow();
+        let Isolation { replicas, .. } = isolated.last()?;
+        let found = replicas
+            .iter()
+            .find(|(krate, name, _)| (*krate, *name) == of);
+        Some(found.map(|(.., replicas)| *replicas))
+    };
+    ISOLATED.try_with(known).ok().flatten()
+}
+
+/// Has them configured otherwise on this thread; `false` where nothing is isolated.
+pub(crate) fn isolate_replicas(of: (&'static str, &'static str), configured: u32) -> bool {
+    ISOLATED.with_borrow_mut(|isolated| {
+        let Some(Isolation { replicas, .. }) = isolated.last_mut() else {
+            return false;
+        };
+        replicas.retain(|(krate, name, _)| (*krate, *name) != of);
+        replicas.push((of.0, of.1, configured));
+        true
+    })
 }
 
 /// The state of a partition on this thread, if it is isolated.
@@ -88,7 +143,7 @@ pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
     ISOLATED
         .try_with(|isolated| {
             let mut isolated = isolated.borrow_mut();
-            let states = isolated.last_mut()?;
+            let states = &mut isolated.last_mut()?.lives;
             let is_meant =
                 |live: &&&Live| registry::identity(live.partition) == registry::identity(partition);
             if let Some(live) = states.iter().find(is_meant) {
@@ -107,11 +162,23 @@ impl Partition {
     /// Takes every permit that is free, and every place in the queue, until what it returns is dropped.
     ///
     /// The next call is rejected as full. The permits count as [ignored](Verdict::Ignored) when they come
-    /// back, and the places as abandoned.
+    /// back, and the places as abandoned. A call that was in flight before gives its permit to one of these
+    /// places when it ends: the partition stays full, with a place in the queue left.
     ///
     /// # Panics
-    /// When there is a queue, outside a tokio runtime with time enabled.
+    /// When the partition is closed or does not [enforce](crate::Mode::Enforce), since then it is never full; and
+    /// when there is a queue, outside a tokio runtime with time enabled.
+    #[track_caller]
     pub fn fill(&self) -> Filled<'_> {
+        let Snapshot {
+            mode, is_closed, ..
+        } = self.snapshot();
+        assert!(
+            mode == Mode::Enforce && !is_closed,
+            "`{}` cannot be filled: it is {}, and never full",
+            self.name(),
+            if is_closed { "closed" } else { mode.as_str() }
+        );
         let mut filled = Filled {
             places: Vec::new(),
             permits: Vec::new(),

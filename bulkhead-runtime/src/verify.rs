@@ -3,11 +3,13 @@
 use std::fmt;
 
 use crate::dependency::dependencies;
+use crate::partition::Partition;
 use crate::policy::PolicyError;
-use crate::registry::{Conflict, conflicts_with, partitions};
+use crate::registry::{Conflict, conflicts_with, declarations, identity, partitions};
 
 /// Checks what only the whole program can tell: that no identity was declared with two policies, that the
-/// sum of every dependency fits, and that no name stands for two things.
+/// sum of every dependency fits, that no dependency leaves out a partition of its module or shares one with
+/// another, and that no name stands for two things.
 ///
 /// One line for `main` or a test. The sums were checked while compiling; here they are checked by the
 /// policies and replicas that hold.
@@ -35,6 +37,8 @@ use crate::registry::{Conflict, conflicts_with, partitions};
 pub fn verify() -> Result<(), VerifyError> {
     let mistakes: Vec<_> = two_policies()
         .chain(broken_sums())
+        .chain(uncounted())
+        .chain(shared())
         .chain(ambiguous_names())
         .collect();
     if mistakes.is_empty() {
@@ -72,6 +76,30 @@ pub enum Mistake {
         /// The numbers.
         error: PolicyError,
     },
+    /// A partition is declared inside the module of a dependency, and the dependency does not count it.
+    #[error(
+        "`{name}` is declared inside the dependency `{dependency}`, which does not count it: {site}; declare it as a static that stands in the module itself"
+    )]
+    #[non_exhaustive]
+    Uncounted {
+        /// The partition, as `crate/name`.
+        name: String,
+        /// The path of the dependency's module.
+        dependency: String,
+        /// File and line of the partition.
+        site: String,
+    },
+    /// Two dependencies count one partition: when one of them hangs, the other has nothing left of it.
+    #[error(
+        "`{name}` belongs to several dependencies: {dependencies}; give each a partition of its own name"
+    )]
+    #[non_exhaustive]
+    SharedPartition {
+        /// The partition, as `crate/name`.
+        name: String,
+        /// The paths of the dependencies' modules.
+        dependencies: String,
+    },
     /// One name stands for several partitions or dependencies: it is looked up as one of `candidates`, and
     /// a metric with that label alone tells of both.
     #[error("`{name}` is the name of several {kind}: {candidates}")]
@@ -103,6 +131,43 @@ fn broken_sums() -> impl Iterator<Item = Mistake> {
         Some(Mistake::BrokenSum {
             name: format!("{krate}/{name}"),
             error,
+        })
+    })
+}
+
+/// A partition in a nested module, out of a macro, or of a method: the attribute on the module cannot see it.
+fn uncounted() -> impl Iterator<Item = Mistake> {
+    dependencies().flat_map(|dependency| {
+        let path = dependency.path();
+        declarations()
+            .map(Partition::declared)
+            .filter(move |declared| is_inside(declared.module, &path))
+            .filter(|declared| !dependency.counts(declared))
+            .map(|declared| Mistake::Uncounted {
+                name: format!("{}/{}", declared.crate_name(), declared.name),
+                dependency: dependency.path(),
+                site: format!("{}:{}", declared.file, declared.line),
+            })
+            .collect::<Vec<_>>()
+    })
+}
+
+fn is_inside(module: &str, path: &str) -> bool {
+    module
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+fn shared() -> impl Iterator<Item = Mistake> {
+    partitions().filter_map(|partition| {
+        let of: Vec<_> = dependencies()
+            .filter(|dependency| dependency.counts(partition.declared()))
+            .map(|dependency| format!("`{}`", dependency.path()))
+            .collect();
+        let (krate, name) = identity(partition);
+        (of.len() > 1).then(|| Mistake::SharedPartition {
+            name: format!("{krate}/{name}"),
+            dependencies: of.join(", "),
         })
     })
 }

@@ -23,6 +23,7 @@ pub(crate) struct Tally {
     pub(crate) highest_in_flight: u32,
     pub(crate) highest_waiting: u32,
     pub(crate) would_reject: u64,
+    pub(crate) would_wait: u64,
     pub(crate) is_closed: bool,
     pub(crate) in_flight: u32,
     pub(crate) granted: u32,

@@ -66,6 +66,8 @@ struct Ledger {
     highest_waiting: u32,
     /// Let in while it was observed, and would have been rejected.
     would_reject: u64,
+    /// The same, and would have waited.
+    would_wait: u64,
     /// Successes carried over from the word.
     successes: u64,
     wait_timeout: u64,
@@ -134,6 +136,7 @@ impl Gate {
             waitlist: Waitlist::new(),
             highest_waiting: 0,
             would_reject: 0,
+            would_wait: 0,
             successes: 0,
             wait_timeout: 0,
             deadline: 0,

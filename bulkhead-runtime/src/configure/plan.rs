@@ -1,5 +1,6 @@
 //! What a set of overrides amounts to: found and checked before anything is touched.
 
+use super::text::short;
 use super::{Override, Problem};
 use crate::admission::Terms;
 use crate::dependency::{Dependency, dependencies};
@@ -34,7 +35,7 @@ impl Plan {
                 problems.push(problem);
             }
         }
-        problems.extend(plan.broken_sums());
+        problems.extend(plan.broken_sums(problems).collect::<Vec<_>>());
         plan
     }
 
@@ -103,12 +104,22 @@ impl Plan {
         Ok(())
     }
 
-    fn broken_sums(&self) -> impl Iterator<Item = Problem> {
-        dependencies().filter_map(|dependency| {
-            let error = self.check_sum(dependency).err()?;
-            let name = dependency.name().to_owned();
-            Some(Problem::Illegal { name, error })
-        })
+    /// Where an entry could not be used, the sum would be that of another mistake.
+    fn broken_sums(&self, problems: &[Problem]) -> impl Iterator<Item = Problem> {
+        let wrong: Vec<&str> = problems.iter().filter_map(Problem::about).collect();
+        let is_wrong = move |partition: &Partition| {
+            let (krate, name) = registry::identity(partition);
+            wrong
+                .iter()
+                .any(|wrong| *wrong == name || *wrong == format!("{krate}/{name}"))
+        };
+        dependencies()
+            .filter(move |dependency| !dependency.partitions().any(&is_wrong))
+            .filter_map(|dependency| {
+                let error = self.check_sum(dependency).err()?;
+                let name = dependency.name().to_owned();
+                Some(Problem::Illegal { name, error })
+            })
     }
 
     fn check_sum(&self, dependency: &'static Dependency) -> Result<(), PolicyError> {
@@ -159,27 +170,49 @@ fn found<T>(
         [one] => Ok(one),
         [] => Err(Problem::Unknown {
             kind,
-            name,
-            known: known(all.iter().map(|one| identity(one).1)),
+            known: known(kind, &name, all.iter().map(|one| identity(one).1)),
+            name: short(&name),
         }),
         _ => Err(Problem::Ambiguous {
+            candidates: candidates(meant.iter().map(|one| identity(one)).collect()),
             name,
-            candidates: meant
-                .iter()
-                .map(|one| identity(one))
-                .map(|(krate, name)| format!("`{krate}/{name}`"))
-                .collect::<Vec<_>>()
-                .join(" or "),
         }),
     }
 }
 
-fn known(names: impl Iterator<Item = &'static str>) -> String {
-    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() {
-        return "is none".to_owned();
+fn candidates(mut meant: Vec<(&str, &str)>) -> String {
+    let all = meant.len();
+    meant.dedup();
+    if meant.len() < all {
+        return format!("`{}` has more than one of them, so rename one", meant[0].0);
     }
-    format!("are {}", names.join(", "))
+    let names: Vec<_> = meant
+        .iter()
+        .map(|(krate, name)| format!("`{krate}/{name}`"))
+        .collect();
+    format!("write {}", names.join(" or "))
+}
+
+/// What there is, in words; all of it only where that is not much.
+fn known(kind: &str, name: &str, names: impl Iterator<Item = &'static str>) -> String {
+    const MANY: usize = 12;
+    let is_other = match kind {
+        "partition" => dependencies().any(|other| other.is_called(name)),
+        _ => partitions().any(|other| other.name() == name),
+    };
+    if is_other && kind == "partition" {
+        return "is a dependency of that name, which takes `replicas` only".to_owned();
+    }
+    if is_other {
+        return "is a partition of that name, and `replicas` is said of a dependency".to_owned();
+    }
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => "is none".to_owned(),
+        1 => format!("is {}", names[0]),
+        2..=MANY => format!("are {}", names.join(", ")),
+        all => format!("are {}, and {} more", names[..MANY].join(", "), all - MANY),
+    }
 }
 
 /// What holds of a partition, after what is said of it: by the rules of its policy.

@@ -30,7 +30,7 @@ pub(super) fn read(text: &str, entries: &mut Vec<(String, Override)>, problems: 
         let before = problems.len();
         for assignment in assignments.split_whitespace() {
             if let Err(what) = assign(&mut says, assignment) {
-                let part = format!("{name}: {assignment}");
+                let part = format!("{name}: {}", short(assignment));
                 problems.push(Problem::Unreadable { part, what });
             }
         }
@@ -43,14 +43,17 @@ pub(super) fn read(text: &str, entries: &mut Vec<(String, Override)>, problems: 
 
 fn unreadable(part: &str, what: &str) -> Problem {
     Problem::Unreadable {
-        part: part.to_owned(),
+        part: short(part),
         what: what.to_owned(),
     }
 }
 
 fn assign(says: &mut Override, assignment: &str) -> Result<(), String> {
     let Some((key, value)) = assignment.split_once('=') else {
-        return Err("write `key=value`, without spaces around `=`".to_owned());
+        return Err(match assignment.strip_suffix(':') {
+            Some(_) => "before another name stands a semicolon".to_owned(),
+            None => "write `key=value`, without spaces around `=`".to_owned(),
+        });
     };
     match key {
         "max" => set(&mut says.max, key, number(key, value)?),
@@ -66,8 +69,9 @@ fn assign(says: &mut Override, assignment: &str) -> Result<(), String> {
         }
         "replicas" => set(&mut says.replicas, key, number(key, value)?),
         _ => Err(format!(
-            "unknown key `{key}`; the keys are `max`, `queue`, `wait` and `mode` of a partition, and \
-             `replicas` of a dependency"
+            "unknown key `{}`; the keys are `max`, `queue`, `wait` and `mode` of a partition, and \
+             `replicas` of a dependency",
+            short(key)
         )),
     }
 }
@@ -83,43 +87,71 @@ fn set<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
 fn number(key: &str, value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| {
         format!(
-            "`{key}` takes a whole number up to {}, found `{value}`",
-            u32::MAX
+            "`{key}` takes a whole number up to {}, found `{}`",
+            u32::MAX,
+            short(value)
         )
     })
 }
 
-/// `25ms`, `1.5s`, `2m`, `1h`: as in the attributes.
+/// `25ms`, `1.5s`, `2m`, `1h`: as in the attributes, and as exactly.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3_600.0,
+    let nanos_of_one = match &text[digits.len()..] {
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
         "" => {
-            return Err(format!("a time needs a unit: `{text}ms` or `{text}s`?"));
+            return Err(format!(
+                "a time needs a unit: `{}ms` or `{0}s`?",
+                short(text)
+            ));
         }
         other => {
             return Err(format!(
-                "unknown unit `{other}`; the units are `ms`, `s`, `m`, `h`"
+                "unknown unit `{}`; the units are `ms`, `s`, `m`, `h`",
+                short(other)
             ));
         }
     };
-    // What Rust reads besides, `1e3` or `inf`, is no way to write a time.
-    let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let number: Option<f64> = digits.parse().ok().filter(|_| is_number);
-    number
-        .and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
-        .map(rounded)
-        .ok_or_else(|| format!("a time is written `25ms` or `1.5s`, found `{text}`"))
+    nanos(digits, nanos_of_one)
+        .map(Duration::from_nanos)
+        .ok_or_else(|| {
+            format!(
+                "a time is written `25ms` or `1.5s`, found `{}`",
+                short(text)
+            )
+        })
 }
 
-/// To whole microseconds: binary fractions of a second are not what anybody wrote.
-fn rounded(duration: Duration) -> Duration {
-    let micros = (duration.as_nanos() + 500) / 1_000;
-    Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+/// A decimal number of units, to the nanosecond; what is finer is cut off.
+fn nanos(digits: &str, nanos_of_one: u64) -> Option<u64> {
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (digits, None),
+    };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !is_number(whole) || !fraction.is_none_or(is_number) {
+        return None;
+    }
+    let mut nanos = whole.parse::<u64>().ok()?.checked_mul(nanos_of_one)?;
+    let mut unit = nanos_of_one;
+    for digit in fraction.unwrap_or_default().bytes() {
+        nanos = nanos.checked_add(unit * u64::from(digit - b'0') / 10)?;
+        unit /= 10;
+    }
+    Some(nanos)
+}
+
+/// As much of what was found as belongs into a message.
+pub(super) fn short(text: &str) -> String {
+    const LONG: usize = 80;
+    match text.char_indices().nth(LONG) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -184,8 +216,23 @@ mod tests {
             assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         assert_eq!(duration("0.3ms"), Ok(Duration::from_micros(300)));
+        assert_eq!(
+            duration("1.0000001s"),
+            Ok(Duration::from_nanos(1_000_000_100))
+        );
+        assert_eq!(
+            duration("0.99999ms"),
+            Ok(Duration::from_nanos(999_990)),
+            "below a millisecond"
+        );
+        assert_eq!(duration("1.25h"), Ok(Duration::from_secs(4_500)));
+        assert_eq!(duration(" 25ms "), Ok(Duration::from_millis(25)));
+        let long = duration(&"9".repeat(1_000)).expect_err("it has no unit");
+        assert!(long.len() < 300, "{long}");
         for text in [
             "ms",
+            "5.s",
+            ".5s",
             "-5s",
             "1e3s",
             "5 s",

@@ -110,7 +110,8 @@ pub const fn sheds(max: u32, queue: u32, wait: Duration, measured: Measured) {
 /// Whether a full queue drains in time, under the value of `queue`. Silent like [`sheds`].
 #[track_caller]
 pub const fn drains(max: u32, queue: u32, wait: Duration, measured: Measured) {
-    if is_legal(max, queue, wait, measured) {
+    // With another `max`, another part of the queue would be served in time.
+    if is_legal(max, queue, wait, measured) && measured.check_shed(max, queue, wait).is_ok() {
         demand(measured.check_drains(max, queue, wait));
     }
 }

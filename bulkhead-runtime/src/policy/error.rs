@@ -249,17 +249,19 @@ impl PolicyError {
                     .str("` at ")
                     .traffic(measured.in_a_thousand_seconds(), measured.mean())
                     .str(" rejects about ")
-                    .percent(rejects)
+                    .percent_beside(rejects, measured.shed_ppm())
                     .str(", and `shed` allows ")
                     .percent(measured.shed_ppm());
                 match enough {
                     None => text.str("; no `max` would do"),
-                    Some(enough) if enough.max - 1 <= max => text.str("; ").rejects(enough.max, enough.rejects),
+                    Some(enough) if enough.max - 1 <= max => {
+                        text.str("; ").rejects(enough.max, enough.rejects, measured.shed_ppm())
+                    }
                     Some(enough) => text
                         .str("; ")
-                        .rejects(enough.max - 1, enough.one_less_rejects)
+                        .rejects(enough.max - 1, enough.one_less_rejects, measured.shed_ppm())
                         .str(", ")
-                        .rejects(enough.max, enough.rejects),
+                        .rejects(enough.max, enough.rejects, measured.shed_ppm()),
                 }
             }
             Self::DeadPlaces {
@@ -268,22 +270,29 @@ impl PolicyError {
                 max,
                 wait,
                 mean,
-            } => text
-                .str("of `queue = ")
-                .number(queue as u64)
-                .str("` the last ")
-                .number(dead as u64)
-                .str(" are dead: ")
-                .number(max as u64)
-                .str(" permits at ")
-                .spaced_duration(mean)
-                .str(" a call serve ")
-                .number((queue - dead) as u64)
-                .str(" within `wait` (")
-                .duration(wait)
-                .str("); write `queue = ")
-                .number((queue - dead) as u64)
-                .str("` or a longer `wait`"),
+            } => {
+                let served = queue - dead;
+                let text = text
+                    .str("of `queue = ")
+                    .number(queue as u64)
+                    .str("` the last ")
+                    .number(dead as u64)
+                    .str(if dead == 1 { " is" } else { " are" })
+                    .str(" dead: on average ")
+                    .number(max as u64)
+                    .str(if max == 1 { " permit at " } else { " permits at " })
+                    .spaced_duration(mean)
+                    .str(if max == 1 { " a call serves " } else { " a call serve " })
+                    .number(served as u64)
+                    .str(" within `wait` (")
+                    .duration(wait)
+                    .str("); ");
+                if served == 0 {
+                    text.str("write a longer `wait`, or leave out `queue` and `wait`")
+                } else {
+                    text.str("write `queue = ").number(served as u64).str("` or a longer `wait`")
+                }
+            }
             Self::CapacityZero => {
                 text.str("`capacity` must be at least 1: the calls that the dependency can take at once")
             }

@@ -123,10 +123,10 @@ impl Measured {
         if let Err(error) = self.check_values() {
             return Err(error);
         }
-        if let Err(error) = self.check_drains(max, queue, wait) {
+        if let Err(error) = self.check_shed(max, queue, wait) {
             return Err(error);
         }
-        self.check_shed(max, queue, wait)
+        self.check_drains(max, queue, wait)
     }
 
     /// Whether the last in a full queue is served within `wait`.

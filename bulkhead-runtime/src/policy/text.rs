@@ -88,14 +88,20 @@ impl Text {
 
     /// A share in parts of a million: `40.0 %`, `1.2 %`, and below a tenth of a percent `0.03 %`.
     pub(super) const fn percent(self, ppm: u32) -> Self {
-        // Halves are rounded up, at the last digit that is written.
-        let unit = match ppm {
-            950.. => 1_000,
-            95.. => 100,
-            10.. => 10,
-            _ => 1,
-        };
-        let rounded = (ppm + unit / 2) / unit * unit;
+        self.percent_in(ppm, unit(ppm))
+    }
+
+    /// The same, with as many digits as it takes not to look like `other`.
+    pub(super) const fn percent_beside(self, ppm: u32, other: u32) -> Self {
+        let mut unit = unit(ppm);
+        while unit > 1 && rounded(ppm, unit) == rounded(other, unit) {
+            unit /= 10;
+        }
+        self.percent_in(ppm, unit)
+    }
+
+    const fn percent_in(self, ppm: u32, unit: u32) -> Self {
+        let rounded = rounded(ppm, unit);
         let mut text = self.number((rounded / 10_000) as u64).str(".");
         let mut digit = 1_000;
         while digit >= unit {
@@ -108,16 +114,20 @@ impl Text {
     /// `40 calls a second of 50 ms`
     pub(super) const fn traffic(self, in_a_thousand_seconds: u64, mean: Duration) -> Self {
         self.thousandths(in_a_thousand_seconds)
-            .str(" calls a second of ")
+            .str(if in_a_thousand_seconds == 1_000 {
+                " call a second of "
+            } else {
+                " calls a second of "
+            })
             .spaced_duration(mean)
     }
 
-    /// `max = 7 rejects 0.3 %`
-    pub(super) const fn rejects(self, max: u32, ppm: u32) -> Self {
+    /// `max = 7 rejects 0.3 %`, told apart from what is allowed.
+    pub(super) const fn rejects(self, max: u32, ppm: u32, allowed: u32) -> Self {
         self.str("max = ")
             .number(max as u64)
             .str(" rejects ")
-            .percent(ppm)
+            .percent_beside(ppm, allowed)
     }
 
     const fn fraction(self, mut rest: u32, mut unit: u32) -> Self {
@@ -146,6 +156,21 @@ impl Text {
             }
         }
     }
+}
+
+/// What the last digit of a share stands for, in parts of a million.
+const fn unit(ppm: u32) -> u32 {
+    match ppm {
+        950.. => 1_000,
+        95.. => 100,
+        10.. => 10,
+        _ => 1,
+    }
+}
+
+/// Halves are rounded up.
+const fn rounded(ppm: u32, unit: u32) -> u32 {
+    (ppm + unit / 2) / unit * unit
 }
 
 /// The character of `text` that starts at byte `at`.
@@ -228,6 +253,14 @@ mod tests {
         ] {
             assert_eq!(Text::new().percent(ppm).as_str(), expected, "{ppm}");
         }
+        let beside = |ppm, other| Text::new().percent_beside(ppm, other).as_str().to_owned();
+        assert_eq!(
+            beside(10_231, 10_000),
+            "1.02 %",
+            "and not 1.0 %, which is allowed"
+        );
+        assert_eq!(beside(10_001, 10_000), "1.0001 %");
+        assert_eq!(beside(12_100, 10_000), "1.2 %");
         let traffic = Text::new().traffic(500, Duration::from_millis(50));
         assert_eq!(traffic.as_str(), "0.5 calls a second of 50 ms");
     }

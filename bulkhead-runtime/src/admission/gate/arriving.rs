@@ -178,7 +178,11 @@ impl Gate {
         } else if has_room || is_observed && word.has_room(CEILING) {
             let look = self.admit(word);
             if is_observed && matches!(look, Look::Admitted(_)) {
-                ledger.would_reject += u64::from(newcomer.has_no_place(word, ledger.terms));
+                if newcomer.has_no_place(word, ledger.terms) {
+                    ledger.would_reject += 1;
+                } else if !has_room {
+                    ledger.would_wait += 1;
+                }
             }
             look
         } else {

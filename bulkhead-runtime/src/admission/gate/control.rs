@@ -123,6 +123,7 @@ impl Gate {
             highest_in_flight: highest.0.max(in_flight),
             highest_waiting: highest.1,
             would_reject: ledger.would_reject,
+            would_wait: ledger.would_wait,
             is_closed: word.is_closed(),
             in_flight: in_flight - granted,
             granted,

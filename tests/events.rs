@@ -46,7 +46,7 @@ impl Subscriber for Listener {
         assert!(!self.panics, "a listener that panics");
         if self.looks {
             let store = dependency("store").expect("it is declared below");
-            assert_eq!(store.sum(), 3);
+            assert_eq!(store.sum(), 3, "as declared");
             store
                 .partitions()
                 .for_each(|share| share.resize(1).expect("fewer"));
@@ -198,7 +198,6 @@ mod store {
         use bulkhead_runtime::{Partition, partition};
 
         #[partition(name = "events-store", max = 4)]
-        #[expect(dead_code, reason = "declared is enough")]
         static STORE: Partition;
     }
 }

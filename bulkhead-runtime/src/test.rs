@@ -113,17 +113,22 @@ impl Drop for Isolated {
     }
 }
 
-/// The replicas of a dependency on this thread; `None` where nothing is isolated.
-pub(crate) fn isolated_replicas(of: (&str, &str)) -> Option<Option<u32>> {
-    let known = |isolated: &RefCell<Vec<Isolation>>| {
-        let isolated = isolated.borrow();
+/// Whether an isolation holds on this thread.
+pub(crate) fn is_isolated() -> bool {
+    ISOLATED
+        .try_with(|isolated| !isolated.borrow().is_empty())
+        .unwrap_or(false)
+}
+
+/// The replicas of a dependency in the isolation that holds, if they were configured in it.
+pub(crate) fn isolated_replicas(of: (&str, &str)) -> Option<u32> {
+    ISOLATED.with_borrow(|isolated| {
         let Isolation { replicas, .. } = isolated.last()?;
         let found = replicas
             .iter()
             .find(|(krate, name, _)| (*krate, *name) == of);
-        Some(found.map(|(.., replicas)| *replicas))
-    };
-    ISOLATED.try_with(known).ok().flatten()
+        found.map(|(.., replicas)| *replicas)
+    })
 }
 
 /// Has them configured otherwise on this thread; `false` where nothing is isolated.

@@ -1,9 +1,9 @@
-//! A partition before an axum route: rejected before the request is read, and held until the response
-//! has been sent.
+//! A partition before an axum route: rejected before the request is read, and held until the server has
+//! taken the last piece of the response.
 //!
 //! An import of four megabytes is received and parsed by its extractor before an annotated handler could
 //! reject it. The layer stands before the extractor. An export is done for the service when its head is,
-//! while its body is still being read: there the permit stays until the body has ended.
+//! while its body is still being read: there the permit stays until the last piece of it is on its way.
 //!
 //! ```text
 //! cargo run --example axum_layer
@@ -136,7 +136,7 @@ async fn exports(browser: &Browser) -> Result<(), Error> {
     assert_eq!(
         third.status(),
         200,
-        "the permit came back with the last byte"
+        "the permit came back before the last byte came"
     );
     to_bytes(third.into_body(), EXPORT_SIZE).await?;
     Ok(())

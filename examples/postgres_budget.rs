@@ -1,4 +1,5 @@
-//! Three workloads on one Postgres: their shares add up while compiling, and the pool is never over-asked.
+//! Three workloads on one Postgres: their shares add up while compiling, and the pool is never asked for
+//! more than it has.
 //!
 //! Postgres takes 30 connections in this story. A stand-in pool of 30 counts who holds one and would
 //! panic if it were asked for more. Checkouts, searches and reports run at once, and the reports hang:
@@ -8,8 +9,8 @@
 //! error[E0080]: evaluation panicked: `postgres` is over by 1: its partitions take 28 in each of 1
 //!               replica, 28 in all, and `capacity = 30` less `spare = 3` leaves 27
 //!   |
-//! 5 | #[dependency(capacity = 30, spare = 3, replicas = 1)]
-//!   |                         ^^
+//! 5 | #[dependency(capacity = CAPACITY, spare = 3, replicas = 1)]
+//!   |                         ^^^^^^^^
 //! ```
 //!
 //! ```text
@@ -24,8 +25,11 @@ use bulkhead_runtime::{BulkheadError, bulkhead, dependency};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-/// Takes 30 connections; 3 stay free for administration; one process runs at a time.
-#[dependency(capacity = 30, spare = 3, replicas = 1)]
+/// What Postgres takes: one number, for the shares and for the pool.
+const CAPACITY: u32 = 30;
+
+/// Of the connections 3 stay free for administration; one process runs at a time.
+#[dependency(capacity = CAPACITY, spare = 3, replicas = 1)]
 mod postgres {
     use bulkhead_runtime::{Partition, partition};
 
@@ -46,9 +50,6 @@ mod postgres {
     pub(crate) static REPORTS: Partition;
 }
 
-/// One number, not two.
-const CAPACITY: u32 = 30;
-
 /// Stands in for the connection pool.
 struct Pool {
     in_use: AtomicU32,
@@ -65,7 +66,10 @@ struct Connection;
 impl Pool {
     fn connect(&self) -> Connection {
         let in_use = self.in_use.fetch_add(1, Ordering::SeqCst) + 1;
-        assert!(in_use <= CAPACITY, "the pool was over-asked: {in_use}");
+        assert!(
+            in_use <= CAPACITY,
+            "the pool was asked for more than it has: {in_use}"
+        );
         self.most.fetch_max(in_use, Ordering::SeqCst);
         Connection
     }
@@ -77,7 +81,7 @@ impl Drop for Connection {
     }
 }
 
-/// Opened when the database answers the reports again.
+/// Notified when the database answers the reports again.
 static RECOVERED: Notify = Notify::const_new();
 
 #[bulkhead(postgres::CHECKOUT, timeout = 500ms)]

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::future::{Ready, pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -258,7 +258,7 @@ async fn envoy_is_told_of_rejections_and_of_nothing_else() {
 }
 
 #[test]
-fn a_partition_may_answer_429_and_a_timeout_stays_a_504() {
+fn a_rejection_of_a_429_partition_says_429_in_its_status_and_in_its_body() {
     let policy = Policy::new(1).with_status(429);
     let partition = register("layer-429", policy).expect("a name of its own");
     let _permit = partition.try_enter().expect("it is free");
@@ -361,32 +361,47 @@ async fn a_function_may_make_the_rejection() {
     );
 }
 
+/// Records how many were in flight when it was dropped.
+struct LetsGo {
+    partition: &'static Partition,
+    in_flight: Arc<AtomicU64>,
+}
+
+impl Drop for LetsGo {
+    fn drop(&mut self) {
+        let in_flight = in_flight(self.partition);
+        self.in_flight.store(in_flight, Ordering::SeqCst);
+    }
+}
+
 #[tokio::test]
 async fn a_dropped_call_gives_its_permit_back_after_the_service_has_let_go() {
     let partition = plain("layer-dropped", 1);
-    let held = Arc::new(());
-    let service = {
-        let held = Arc::clone(&held);
-        BulkheadLayer::new(partition)
-            .as_error()
-            .layer(service_fn(move |()| {
-                let held = Arc::clone(&held);
-                async move {
-                    let answer = pending::<Result<(), BoxError>>().await;
-                    drop(held);
-                    answer
-                }
-            }))
-    };
-    let before = Arc::strong_count(&held);
+    let seen = Arc::new(AtomicU64::new(0));
+    let held = Arc::clone(&seen);
+    let service = service_fn(move |()| {
+        let lets_go = LetsGo {
+            partition,
+            in_flight: Arc::clone(&held),
+        };
+        async move {
+            let answer = pending::<Result<(), BoxError>>().await;
+            drop(lets_go);
+            answer
+        }
+    });
+    let mut service = BulkheadLayer::new(partition).as_error().layer(service);
     {
-        let mut call = pin!(service.clone().oneshot(()));
+        let mut call = pin!(service.call(()));
         assert!(poll_once(call.as_mut()).is_pending());
         assert_eq!(in_flight(partition), 1);
-        assert!(Arc::strong_count(&held) > before, "the call runs");
+        assert_eq!(seen.load(Ordering::SeqCst), 0, "the call runs");
     }
-    drop(service);
-    assert_eq!(Arc::strong_count(&held), 1, "the service has let go");
+    assert_eq!(
+        seen.load(Ordering::SeqCst),
+        1,
+        "the service let go while the permit was held"
+    );
     assert_eq!(partition.snapshot().outcomes.cancelled, 1);
     assert_idle(partition);
 }
@@ -406,6 +421,53 @@ async fn a_service_that_panics_gives_its_permit_back() {
     task.await.expect_err("it panics");
     assert_eq!(partition.snapshot().outcomes.panicked, 1);
     assert_idle(partition);
+}
+
+/// A service that panics outside its future.
+#[derive(Clone)]
+struct Panics {
+    is_ready: bool,
+}
+
+impl Service<()> for Panics {
+    type Response = ();
+    type Error = BoxError;
+    type Future = Ready<Result<(), BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        if self.is_ready {
+            return Poll::Ready(Ok(()));
+        }
+        std::panic::panic_any(ON_PURPOSE.to_owned())
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        std::panic::panic_any(ON_PURPOSE.to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_panics_before_its_future_gives_its_permit_back() {
+    panics_on_purpose_are_silent();
+    for is_ready in [false, true] {
+        let partition = plain(&format!("layer-panics-early-{is_ready}"), 1);
+        let layer = BulkheadLayer::new(partition).as_error();
+        let task = tokio::spawn(layer.layer(Panics { is_ready }).oneshot(()));
+        task.await.expect_err("it panics");
+        assert_eq!(partition.snapshot().outcomes.panicked, 1, "{is_ready}");
+        assert_idle(partition);
+    }
+}
+
+#[tokio::test]
+async fn with_a_function_for_rejections_every_response_is_a_success() {
+    let partition = plain("layer-reject-verdict", 1);
+    let layer = BulkheadLayer::new(partition)
+        .reject(|error: BulkheadError| Ok::<_, Infallible>(error.to_response::<Body>()));
+    let router = Router::new().route("/{status}", get(answer)).layer(layer);
+    assert_eq!(ask(&router, "/500").await.status(), 500);
+    let outcomes = partition.snapshot().outcomes;
+    assert_eq!((outcomes.success, outcomes.failure), (1, 0));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
-use std::future::ready;
+use std::future::{Future, ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use axum::routing::{get, post};
+use axum::serve::IncomingStream;
 use bulkhead_runtime::tower::HeldBody;
-use bulkhead_runtime::{BulkheadError, BulkheadLayer, Partition};
-use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, plain};
+use bulkhead_runtime::{BulkheadError, BulkheadLayer, CallTimeout, Outcomes, Partition, Verdict};
+use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, plain, queued};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
@@ -53,14 +54,20 @@ fn request(to: SocketAddr, path: &str, body: impl Into<Body>) -> Request<Body> {
         .expect("a request")
 }
 
-/// Waits until it is so, which the other side of a socket brings about; a failure is a hang that ends.
+/// A failure is a hang that ends.
+async fn soon<F: Future>(what: &str, awaited: F) -> F::Output {
+    let waited = tokio::time::timeout(Duration::from_secs(20), awaited).await;
+    waited.unwrap_or_else(|_| panic!("never came: {what}"))
+}
+
+/// Waits until it is so, which the other side of a socket brings about.
 async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waited = tokio::time::timeout(Duration::from_secs(20), async {
+    let polling = async {
         while !is_so() {
             tokio::time::sleep(ms(1)).await;
         }
-    });
-    assert!(waited.await.is_ok(), "never came: {what}");
+    };
+    soon(what, polling).await;
 }
 
 /// Counts the bytes that anybody reads of a request's body.
@@ -135,31 +142,52 @@ async fn four_megabytes_are_rejected_before_one_byte_of_them_is_read() {
     assert_idle(partition);
 }
 
+/// A server that asks the service of each connection whether it is ready before there is a request, and
+/// keeps it like that, as those of hyper 0.14 and of tonic did.
+async fn serve_once_ready<S>(service: S) -> SocketAddr
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send,
+{
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("loopback has a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let connected = service_fn(move |_: IncomingStream<'_, TcpListener>| {
+        let mut connection = service.clone();
+        async move {
+            let ready = connection.ready().await;
+            ready.map_or_else(|never| match never {}, drop);
+            Ok::<_, Infallible>(connection)
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, connected).await });
+    address
+}
+
 #[tokio::test]
 async fn connections_that_idle_hold_nothing() {
     let partition = plain("wire-idle", 1);
-    let router = Router::new()
-        .route("/", post(|| async { "fine" }))
-        .layer(BulkheadLayer::new(partition));
-    let server = serve(router).await;
+    let fine = service_fn(|_| ready(Ok::<_, Infallible>(Response::new(Body::from("fine")))));
+    let server = serve_once_ready(BulkheadLayer::new(partition).layer(fine)).await;
     // Each client keeps its connection: with one permit, none of them can have kept it.
     let clients: Vec<_> = (0..20).map(|at| client(at % 2 == 0)).collect();
     for _ in 0..3 {
         for client in &clients {
-            let response = client
-                .request(request(server, "/", Body::empty()))
-                .await
-                .expect("an answer");
+            let asked = client.request(request(server, "/", Body::empty()));
+            let response = soon("an answer", asked).await.expect("an answer");
             assert_eq!(response.status(), 200);
             response.into_body().collect().await.expect("a body");
+            assert_eq!(partition.snapshot().in_flight, 0, "all of them idle");
+            drop(partition.try_enter().expect("none of them holds it"));
         }
     }
+    assert_eq!(partition.snapshot().rejected.total(), 0);
     assert_idle(partition);
-    assert_eq!(
-        partition.snapshot().rejected.full,
-        1,
-        "by `assert_idle` itself"
-    );
 }
 
 /// A body whose frames the test sends one by one; it ends when the sender is gone.
@@ -184,14 +212,55 @@ fn one_stream() -> (
     Sender,
     impl Service<(), Response = Response<Body>, Error = Infallible, Future: Send> + Clone,
 ) {
+    one_stream_after(Response::new(()))
+}
+
+fn one_stream_after(
+    head: Response<()>,
+) -> (
+    Sender,
+    impl Service<(), Response = Response<Body>, Error = Infallible, Future: Send> + Clone,
+) {
     let (sender, receiver) = mpsc::channel(4);
-    let response = Response::new(Body::new(Chunks(receiver)));
+    let response = head.map(|()| Body::new(Chunks(receiver)));
     let response = Arc::new(Mutex::new(Some(response)));
     let service = service_fn(move |()| {
         let response = response.try_lock().expect("one call at a time").take();
         ready(Ok(response.expect("it has one response")))
     });
     (sender, service)
+}
+
+/// A body that has all of its frames, and does not say beforehand that one is the last.
+struct Frames(VecDeque<Frame<Bytes>>);
+
+impl Frames {
+    fn of(texts: &[&'static str]) -> Self {
+        Self(texts.iter().map(|text| chunk(text)).collect())
+    }
+}
+
+impl http_body::Body for Frames {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+}
+
+fn status(code: &str) -> HeaderMap {
+    HeaderMap::from_iter([(
+        HeaderName::from_static("grpc-status"),
+        code.parse().expect("a value"),
+    )])
+}
+
+fn in_flight(partition: &Partition) -> u64 {
+    partition.snapshot().in_flight
 }
 
 fn chunk(text: &'static str) -> Frame<Bytes> {
@@ -285,19 +354,184 @@ async fn a_body_that_fails_is_a_failure() {
 
 #[tokio::test]
 async fn trailers_that_tell_of_a_failure_are_one() {
-    for (code, failures) in [("0", 0), ("5", 0), ("13", 1), ("14", 1)] {
+    // Neither 17 nor nothing is a code: clients take it for UNKNOWN.
+    for (code, failures) in [("0", 0), ("5", 0), ("13", 1), ("14", 1), ("17", 1), ("", 1)] {
         let partition = plain(&format!("wire-trailers-{code}"), 1);
         let (sender, response) = held(partition).await;
-        let mut trailers = axum::http::HeaderMap::new();
-        trailers.insert("grpc-status", code.parse().expect("a value"));
         sender
-            .send(Ok(Frame::trailers(trailers)))
+            .send(Ok(Frame::trailers(status(code))))
             .await
             .expect("the body is there");
         drop(sender);
         response.into_body().collect().await.expect("it ends well");
         assert_eq!(partition.snapshot().outcomes.failure, failures, "{code}");
         assert_idle(partition);
+    }
+}
+
+#[tokio::test]
+async fn trailers_take_nothing_back_that_the_head_has_said() {
+    for (verdict, code) in [(Verdict::Failure, "0"), (Verdict::Ignored, "13")] {
+        let partition = plain(&format!("wire-taken-back-{code}"), 1);
+        let service = service_fn(move |()| {
+            let frames = Frames([Frame::trailers(status(code))].into());
+            ready(Ok::<_, BoxError>(Response::new(frames)))
+        });
+        let layer = BulkheadLayer::new(partition)
+            .as_error()
+            .classify(move |_: &Result<Response<Frames>, BoxError>| verdict)
+            .until_body(LONG);
+        let response = layer
+            .layer(service)
+            .oneshot(())
+            .await
+            .expect("there is room");
+        response.into_body().collect().await.expect("it ends well");
+        let outcomes = partition.snapshot().outcomes;
+        let counted = match verdict {
+            Verdict::Failure => outcomes.failure,
+            _ => outcomes.ignored,
+        };
+        assert_eq!((counted, outcomes.total()), (1, 1), "{outcomes:?}");
+    }
+}
+
+#[tokio::test]
+async fn trailers_are_the_end_of_a_body_that_does_not_say_so() {
+    let partition = plain("wire-trailers-end", 1);
+    let (sender, response) = held(partition).await;
+    sender
+        .send(Ok(Frame::trailers(status("0"))))
+        .await
+        .expect("the body is there");
+    let mut body = response.into_body();
+    let frame = body.frame().await.expect("a frame").expect("of trailers");
+    assert!(frame.is_trailers());
+    assert_eq!(partition.snapshot().outcomes.success, 1);
+    // With the body and its sender still there.
+    assert_idle(partition);
+    assert!(body.is_end_stream() && body.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn a_failure_stays_one_whether_its_body_is_read_or_not() {
+    let partition = plain("wire-unread-failure", 1);
+    let router = Router::new().route(
+        "/",
+        get(|| async {
+            (
+                StatusCode::BAD_GATEWAY,
+                Body::new(Frames::of(&["oh", "no"])),
+            )
+        }),
+    );
+    let layer = BulkheadLayer::new(partition).until_body(LONG);
+    let request = Request::get("/").body(Body::empty()).expect("a request");
+    let response = router.layer(layer).oneshot(request).await;
+    let response = response.unwrap_or_else(|never| match never {});
+    assert_eq!((response.status().as_u16(), in_flight(partition)), (502, 1));
+    drop(response);
+    let outcomes = partition.snapshot().outcomes;
+    assert_eq!((outcomes.failure, outcomes.cancelled), (1, 0));
+    assert_idle(partition);
+}
+
+/// How a call was counted that a client made over a socket, and whose response it read to its end.
+async fn counted<S>(
+    partition: &'static Partition,
+    http2: bool,
+    method: Method,
+    service: S,
+) -> Outcomes
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send,
+{
+    let layer = BulkheadLayer::new(partition).until_body(LONG);
+    let server = serve(Router::new().route_service("/", layer.layer(service))).await;
+    let mut request = request(server, "/", Body::empty());
+    *request.method_mut() = method;
+    let response = soon("an answer", client(http2).request(request)).await;
+    let body = response.expect("an answer").into_body();
+    soon("its end", body.collect()).await.expect("it ends well");
+    until("the permit comes back", || in_flight(partition) == 0).await;
+    // Before the permits that `assert_idle` takes count as well.
+    let outcomes = partition.snapshot().outcomes;
+    assert_idle(partition);
+    outcomes
+}
+
+#[tokio::test]
+async fn a_download_of_an_announced_length_is_a_success_when_all_of_it_has_come() {
+    for http2 in [false, true] {
+        let partition = plain(&format!("wire-announced-{http2}"), 1);
+        let download = service_fn(|_| async {
+            let response = Response::builder().header("content-length", "6");
+            Ok(response
+                .body(Body::new(Frames::of(&["one", "two"])))
+                .expect("a response"))
+        });
+        let outcomes = counted(partition, http2, Method::GET, download).await;
+        assert_eq!(
+            (outcomes.success, outcomes.cancelled),
+            (1, 0),
+            "HTTP/2: {http2}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_head_whose_length_alone_was_asked_for_is_no_cancelled_call() {
+    let fine = service_fn(|_| ready(Ok(Response::new(Body::from("hello")))));
+    let unchanged = service_fn(|_| {
+        let mut response = Response::new(Body::from("hello"));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        ready(Ok(response))
+    });
+    let endless = service_fn(|_| ready(Ok(Response::new(Body::new(Frames::of(&["one", "two"]))))));
+    // Over HTTP/1; over HTTP/2 it is the service that has to leave the body out.
+    let partition = plain("wire-head-method", 1);
+    let outcomes = counted(partition, false, Method::HEAD, fine).await;
+    assert_eq!((outcomes.success, outcomes.cancelled), (1, 0));
+
+    let partition = plain("wire-304", 1);
+    let outcomes = counted(partition, false, Method::GET, unchanged).await;
+    assert_eq!((outcomes.success, outcomes.cancelled), (1, 0));
+
+    let partition = plain("wire-head-unknown", 1);
+    let outcomes = counted(partition, false, Method::HEAD, endless).await;
+    assert_eq!(
+        (outcomes.success, outcomes.cancelled),
+        (0, 1),
+        "without a length it cannot be told from a client that has left"
+    );
+}
+
+#[tokio::test]
+async fn trailers_count_over_a_socket_too() {
+    for (http2, code, failures) in [
+        (false, "0", 0),
+        (false, "13", 1),
+        (true, "0", 0),
+        (true, "13", 1),
+    ] {
+        let partition = plain(&format!("wire-socket-trailers-{http2}-{code}"), 1);
+        let service = service_fn(move |_| async move {
+            let mut frames = Frames::of(&["one"]);
+            frames.0.push_back(Frame::trailers(status(code)));
+            let response = Response::builder().header("trailer", "grpc-status");
+            Ok(response.body(Body::new(frames)).expect("a response"))
+        });
+        let outcomes = counted(partition, http2, Method::GET, service).await;
+        assert_eq!(
+            (outcomes.success, outcomes.failure),
+            (1 - failures, failures),
+            "HTTP/2: {http2}, {code}: {outcomes:?}"
+        );
     }
 }
 
@@ -327,14 +561,49 @@ async fn a_body_that_nobody_polls_loses_its_permit_in_time() {
 async fn a_connection_that_waits_for_a_late_body_is_woken() {
     let partition = plain("wire-woken", 1);
     let (_sender, response) = held(partition).await;
-    let error = response
-        .into_body()
-        .collect()
+    let start = Instant::now();
+    let error = tokio::time::timeout(2 * LONG, response.into_body().collect())
         .await
+        .expect("it ends")
         .expect_err("nothing comes");
     assert!(is_late(&error), "{error}");
+    assert!(
+        start.elapsed() < LONG + ms(10),
+        "woken, and not found out later: {:?}",
+        start.elapsed()
+    );
     assert_eq!(partition.snapshot().outcomes.timed_out, 1);
     assert_idle(partition);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_body_tells_how_long_its_call_had_waited() {
+    async fn late(partition: &'static Partition) -> CallTimeout {
+        let (_sender, response) = held(partition).await;
+        let ended = tokio::time::timeout(2 * LONG, response.into_body().collect()).await;
+        let error = ended.expect("it ends");
+        match error
+            .map(drop)
+            .map_err(|error| *error.downcast().expect("it is late"))
+        {
+            Err(BulkheadError::CallTimeout(late)) => late,
+            other => panic!("it is late: {other:?}"),
+        }
+    }
+    let partition = queued("wire-waited", 1, 1, ms(500));
+    let error = late(partition).await;
+    assert_eq!((error.waited(), error.timeout()), (ms(0), LONG), "{error}");
+    let permit = partition.try_enter().expect("it is free");
+    tokio::spawn(async {
+        tokio::time::sleep(ms(100)).await;
+        drop(permit);
+    });
+    let error = late(partition).await;
+    assert_eq!(
+        (error.waited(), error.timeout()),
+        (ms(100), LONG),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -410,7 +679,7 @@ async fn a_client_that_stops_reading_does_not_keep_its_permit() {
     let server = serve(router).await;
     let mut stalled = TcpStream::connect(server).await.expect("a connection");
     stalled
-        .write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
+        .write_all(b"GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")
         .await
         .expect("it is sent");
     until("the download begins", || {
@@ -428,10 +697,12 @@ async fn a_client_that_stops_reading_does_not_keep_its_permit() {
     assert_idle(partition);
     // What was on its way still comes, and then the connection is cut.
     let mut rest = Vec::new();
-    let received = stalled.read_to_end(&mut rest).await;
+    // Whether that is an error of the socket is up to it.
+    drop(soon("the end", stalled.read_to_end(&mut rest)).await);
+    assert!(rest.len() < WHOLE, "cut off: {} bytes", rest.len());
     assert!(
-        received.is_err() || rest.len() < WHOLE,
-        "cut off, and not passed off as whole"
+        !rest.ends_with(b"\r\n0\r\n\r\n"),
+        "and not passed off as whole"
     );
 }
 
@@ -462,6 +733,24 @@ async fn a_client_that_hangs_up_in_a_download_gives_its_permit_back() {
         partition.snapshot().outcomes.cancelled == 1
     })
     .await;
+    assert_idle(partition);
+}
+
+#[tokio::test]
+async fn a_body_that_is_dropped_before_its_announced_length_is_a_cancelled_call() {
+    let partition = plain("wire-dropped-early", 1);
+    let head = Response::builder().header("content-length", "6").body(());
+    let (sender, service) = one_stream_after(head.expect("a head"));
+    let layer = BulkheadLayer::new(partition).until_body(LONG);
+    let response = layer.layer(service).oneshot(()).await;
+    let mut body = response.unwrap_or_else(|never| match never {}).into_body();
+    sender
+        .send(Ok(chunk("one")))
+        .await
+        .expect("the body is there");
+    body.frame().await.expect("a frame").expect("of data");
+    drop(body);
+    assert_eq!(partition.snapshot().outcomes.cancelled, 1);
     assert_idle(partition);
 }
 
@@ -506,14 +795,18 @@ fn behind_a_retrying_proxy(
     (arrivals, proxy)
 }
 
+/// When a response says to come back.
+fn come_back_in(response: &Response<Body>) -> Option<u64> {
+    let seconds = response.headers().get("retry-after")?;
+    seconds.to_str().ok()?.parse().ok()
+}
+
 /// Ten thousand requests in a second, for a server that serves a hundred; each that is rejected comes back
-/// once, when it was told to. Gives when they came back, and the attempts that the server saw for a
-/// hundred requests.
-async fn storm(partition: &'static Partition, is_marked: bool) -> (Vec<Duration>, usize) {
+/// once, when it was told to. Gives the attempts that the server saw for a hundred requests.
+async fn storm(partition: &'static Partition, is_marked: bool) -> usize {
     const CLIENTS: u32 = 10_000;
     fastrand::seed(7);
     let (arrivals, proxy) = behind_a_retrying_proxy(partition, is_marked);
-    let start = Instant::now();
     let mut clients = JoinSet::new();
     for at in 0..CLIENTS {
         let proxy = proxy.clone();
@@ -521,44 +814,61 @@ async fn storm(partition: &'static Partition, is_marked: bool) -> (Vec<Duration>
             tokio::time::sleep(Duration::from_secs(1) * at / CLIENTS).await;
             let response = proxy.clone().oneshot(()).await;
             let response = response.unwrap_or_else(|never| match never {});
-            let back = response.headers().get("retry-after")?;
-            let seconds: u64 = back.to_str().ok()?.parse().ok()?;
+            let seconds = come_back_in(&response)?;
             tokio::time::sleep(Duration::from_secs(seconds)).await;
-            let back = start.elapsed();
             drop(proxy.oneshot(()).await);
-            Some(back)
+            Some(())
         });
     }
-    let back: Vec<_> = clients.join_all().await.into_iter().flatten().collect();
-    let requests = CLIENTS as usize + back.len();
+    let came_back = clients.join_all().await.into_iter().flatten().count();
+    assert!(came_back > 9_000, "{came_back} were rejected");
+    assert_idle(partition);
+    let requests = CLIENTS as usize + came_back;
     let attempts = 100 * arrivals.load(Ordering::SeqCst);
-    (back, attempts.div_ceil(requests))
+    attempts.div_ceil(requests)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_retrying_proxy_does_not_multiply_a_rejection() {
-    let (_, attempts) = storm(plain("wire-proxy-marked", 10), true).await;
+    let attempts = storm(plain("wire-proxy-marked", 10), true).await;
     assert!(attempts <= 105, "{attempts} attempts for 100 requests");
     // That the proxy does retry what it is not told about.
-    let (_, attempts) = storm(plain("wire-proxy-unmarked", 10), false).await;
+    let attempts = storm(plain("wire-proxy-unmarked", 10), false).await;
     assert!(attempts > 250, "{attempts} attempts for 100 requests");
 }
 
 #[tokio::test(start_paused = true)]
 async fn those_that_were_rejected_together_do_not_come_back_together() {
-    let partition = plain("wire-second-wave", 10);
-    let (back, _) = storm(partition, true).await;
-    assert!(back.len() > 9_000, "{} were rejected", back.len());
-    let mut tenths = BTreeMap::<u128, usize>::new();
-    for at in &back {
-        *tenths.entry(at.as_millis() / 100).or_default() += 1;
+    const CLIENTS: usize = 10_000;
+    fastrand::seed(7);
+    let partition = plain("wire-second-wave", 1);
+    let calls = service_fn(|()| async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        Ok::<_, Infallible>(Response::new(Body::from("fine")))
+    });
+    let service = BulkheadLayer::new(partition).layer(calls);
+    let ask = || async {
+        let response = service.oneshot(()).await;
+        response.unwrap_or_else(|never| match never {})
+    };
+    assert_eq!(ask().await.status(), 200, "the first call is measured");
+
+    let permit = partition.try_enter().expect("it is free");
+    let mut back = BTreeMap::<u64, usize>::new();
+    let start = Instant::now();
+    for _ in 0..CLIENTS {
+        let seconds = come_back_in(&ask().await).expect("it is worth trying again");
+        *back.entry(seconds).or_default() += 1;
     }
-    let peak = *tenths.values().max().expect("some came back");
-    // A peak of 1.3 times the mean, in whole numbers.
+    assert_eq!(start.elapsed(), ms(0), "rejected in one instant");
+    drop(permit);
+    // Once to twice the ten seconds that a call takes, each of them as likely as the others.
+    let expected: Vec<_> = (10..=20).collect();
+    assert_eq!(back.keys().copied().collect::<Vec<_>>(), expected);
+    let peak = *back.values().max().expect("they come back");
     assert!(
-        10 * peak * tenths.len() <= 13 * back.len(),
-        "{peak} in a tenth of a second, of {}: {tenths:?}",
-        back.len()
+        10 * peak * back.len() <= 13 * CLIENTS,
+        "{peak} in a second, of {CLIENTS}: {back:?}"
     );
     assert_idle(partition);
 }

@@ -100,15 +100,15 @@ fn traffic_that_nobody_can_have_measured_is_refused() {
         ),
         (
             (1, ms(1), 0.0),
-            "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+            "`shed` must be above 0 %: calls do not arrive evenly, and every `max` rejects some of them",
         ),
         (
             (1, ms(1), 100.0),
-            "`shed` must be below 100 %: else it allows to reject every call",
+            "`shed` must be below 100 %: at 100 % every call could be rejected",
         ),
         (
             (1, ms(1), f64::NAN),
-            "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+            "`shed` must be above 0 %: calls do not arrive evenly, and every `max` rejects some of them",
         ),
     ] {
         let (rate, mean, shed) = measured;

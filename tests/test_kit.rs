@@ -50,7 +50,7 @@ async fn a_handler_answers_503_when_its_partition_is_full() {
 
 /// Ten of these in one process, side by side: without isolation they would meet.
 macro_rules! undisturbed {
-    ($($name:ident)*) => {$(
+    ($($name:ident)*) => { mod tests_side_by_side_do_not_meet { use super::*; $(
         #[tokio::test]
         async fn $name() {
             let _isolated = test::isolate();
@@ -69,7 +69,7 @@ macro_rules! undisturbed {
             spawned.await.expect("no panic").expect("on this thread too");
             test::expect(&DATABASE).is_idle().headroom(7).success(2).rejected(Reason::Full, 1);
         }
-    )*};
+    )*} };
 }
 
 undisturbed!(first second third fourth fifth sixth seventh eighth ninth tenth);

@@ -71,7 +71,7 @@ async fn every_mistake_is_told_with_its_numbers_and_sites() {
     book().await.expect("there is room");
     let error = verify().expect_err("it is wrong in every way");
     search::Client.call().await.expect("there is room");
-    let [two_policies, broken_sum, method, nested, shared, ambiguous] = error.mistakes() else {
+    let [two_policies, broken_sum, nested, method, shared, ambiguous] = error.mistakes() else {
         panic!("{error}")
     };
     for (mistake, name) in [(method, "verify/method"), (nested, "verify/nested")] {

@@ -215,7 +215,7 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # What was measured
 ///
-/// `rate` are the calls a second in *this process* at peak, a whole number, a literal with up to three
+/// `rate` is the number of calls a second in *this process* at peak, a whole number, a literal with up to three
 /// decimals, or a constant `u32` expression; `mean` is the mean time of a call, a duration; `shed` is how much
 /// of it may be rejected, a literal percentage with up to four decimals, and 1 % when it is left out. With them the
 /// policy does not compile

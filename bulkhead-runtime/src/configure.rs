@@ -21,7 +21,8 @@ use crate::registry;
 /// it is now. Changes take effect as those of [`resize`](crate::Partition::resize) and
 /// [`mode`](crate::Partition::mode) do; a changed `wait` holds for those that come from now on. Declared
 /// policies stay what they were; a [`Snapshot`](crate::Snapshot) tells what holds. A `wait` is not compared with
-/// the `timeout` of functions: those are not known here.
+/// the `timeout` of functions: those are not known here. Nor are the numbers held against what was
+/// `measured`: that is advice for those who declare.
 ///
 /// # Errors
 /// When a name is unknown or ambiguous, a value cannot be read or is not legal, or a dependency's sum would

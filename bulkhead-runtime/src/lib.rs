@@ -37,7 +37,7 @@
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
-//! | return something else than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
+//! | return anything other than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
 //!
 //! Two pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), and what
 //! [proxies and meshes](guide::behind_a_proxy) do with a rejection.
@@ -117,6 +117,7 @@ pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};
 pub use partition::Partition;
 pub use policy::{
     MAX_DURATION, MAX_NAME, MAX_PERMITS, MAX_QUEUE, MIN_DURATION, Measured, Policy, PolicyError,
+    SmallestMax,
 };
 pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
 pub use snapshot::{Rejected, Snapshot};

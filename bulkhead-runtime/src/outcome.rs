@@ -85,7 +85,7 @@ impl Sum for Outcomes {
 ///
 /// A function under [`#[bulkhead]`](macro@crate::bulkhead) returns such a type, or says with `reject = …`
 /// how to build its return value. `Result<T, E>` is one whenever `E: From<BulkheadError>`, and with the
-/// feature `axum` so is its `Response`.
+/// features `axum`, `actix` and `tonic` so are their responses.
 ///
 /// # Examples
 /// ```

@@ -16,8 +16,8 @@ use std::fmt;
 use std::time::Duration;
 
 pub use error::PolicyError;
-pub use measured::Measured;
 pub(crate) use measured::{DEFAULT_SHED, Rate};
+pub use measured::{Measured, SmallestMax};
 pub(crate) use rules::check_name;
 use rules::{check_per_key, check_reserve, check_status, check_wait};
 pub(crate) use share::Share;
@@ -40,7 +40,8 @@ pub const MAX_NAME: usize = 64;
 /// The status of a rejection, unless the policy says otherwise.
 pub(crate) const DEFAULT_STATUS: u16 = 503;
 
-/// What a partition was declared with: its permits, its queue, and the longest wait in it.
+/// What a partition was declared with: its permits, its queue and the longest wait in it, the status of its
+/// rejections, and what was measured for it.
 ///
 /// A policy is legal by construction. In a `const` or `static` an illegal one does not compile; at
 /// run time [`Policy::new`] panics, and [`Policy::checked`] returns an error instead.
@@ -255,7 +256,7 @@ impl Policy {
     /// [`Policy::with_measured`] for numbers that arrive at run time.
     ///
     /// # Errors
-    /// As that panics.
+    /// When more would be rejected than [`Measured`] allows, and when a part of the queue would be dead.
     pub const fn checked_measured(self, measured: Measured) -> Result<Self, PolicyError> {
         Self {
             measured: Some(measured),

@@ -184,11 +184,7 @@ pub(crate) fn while_nothing_changes<T>(run: impl FnOnce() -> T) -> T {
 
 /// The dependencies that count the partition into their sum.
 fn dependencies_of(live: &'static Live) -> impl Iterator<Item = &'static Dependency> {
-    dependencies().filter(move |dependency| {
-        dependency
-            .partitions()
-            .any(|partition| identity(partition) == identity(live.partition))
-    })
+    dependencies().filter(move |dependency| dependency.counts(live.partition.declared()))
 }
 
 /// The replicas of `dependency`, if they were configured otherwise than declared.
@@ -205,7 +201,7 @@ pub(crate) fn replicas(dependency: &Dependency) -> Option<u32> {
     known.map(|(_, replicas)| *replicas)
 }
 
-/// Has them configured otherwise.
+/// Keeps what was configured: these replicas in the place of the declared.
 pub(crate) fn set_replicas(dependency: &'static Dependency, replicas: u32) {
     #[cfg(feature = "test-util")]
     if crate::test::isolate_replicas(dependency.identity(), replicas) {

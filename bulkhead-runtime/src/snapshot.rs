@@ -14,8 +14,9 @@ use crate::partition::Live;
 ///
 /// * `started = waiting + granted + admitted + rejected.total() + abandoned`
 /// * `admitted = in_flight + outcomes.total()`
-/// * `in_flight + granted ≤ max` (after a resize to fewer they only fall), `waiting ≤ queue`,
-///   `headroom = max − in_flight − granted`, or 0
+/// * `in_flight + granted ≤ max` and `waiting ≤ queue`, in the mode [`Enforce`](Mode::Enforce); after a change to
+///   fewer, and back from another mode, they only fall until it holds
+/// * `headroom = max − in_flight − granted`, or 0
 ///
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
 /// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise; a sum may
@@ -28,7 +29,8 @@ pub struct Snapshot {
     pub name: &'static str,
     /// The crate that declares it; empty for one that [`register`](crate::register) made.
     pub crate_name: &'static str,
-    /// Permits that there are: those of the policy, or of the last [`resize`](crate::Partition::resize).
+    /// Permits that there are: those of the policy, or as [`resize`](crate::Partition::resize) or
+    /// [`configure`](crate::configure) has said since.
     pub max: u64,
     /// Calls that may wait, as the policy or [`configure`](crate::configure) says.
     pub queue: u64,

@@ -96,9 +96,5 @@ fn is_declared(partition: &Partition) -> bool {
 }
 
 fn is_alone(partition: &Partition) -> bool {
-    !dependencies().any(|dependency| {
-        dependency
-            .partitions()
-            .any(|part| identity(part) == identity(partition))
-    })
+    !dependencies().any(|dependency| dependency.counts(partition.declared()))
 }

@@ -1,4 +1,4 @@
-//! For the tests of those who use this crate; with the feature `test-util`, which belongs into
+//! For the tests of those who use this crate; with the feature `test-util`, which belongs in
 //! `[dev-dependencies]`.
 //!
 //! A test of what a handler does when its partition is full:
@@ -131,7 +131,7 @@ pub(crate) fn isolated_replicas(of: (&str, &str)) -> Option<u32> {
     })
 }
 
-/// Has them configured otherwise on this thread; `false` where nothing is isolated.
+/// Keeps what was configured on this thread; `false` where nothing is isolated.
 pub(crate) fn isolate_replicas(of: (&'static str, &'static str), configured: u32) -> bool {
     ISOLATED.with_borrow_mut(|isolated| {
         let Some(Isolation { replicas, .. }) = isolated.last_mut() else {
@@ -263,6 +263,8 @@ impl Expect {
         self.in_flight(0).waiting(0).headroom(max)
     }
 
+    /// So many bodies run, or are about to: granted permits count.
+    ///
     /// # Panics
     /// When there is another number of bodies that run, or of permits that were granted and are not claimed.
     #[track_caller]
@@ -270,6 +272,8 @@ impl Expect {
         self.is("in flight", self.0.in_flight + self.0.granted, expected)
     }
 
+    /// So many calls wait.
+    ///
     /// # Panics
     /// When there is another number of calls that wait.
     #[track_caller]
@@ -277,6 +281,8 @@ impl Expect {
         self.is("waiting", self.0.waiting, expected)
     }
 
+    /// So many permits are left.
+    ///
     /// # Panics
     /// When there is another number of permits left.
     #[track_caller]
@@ -284,6 +290,8 @@ impl Expect {
         self.is("left as headroom", self.0.headroom, expected)
     }
 
+    /// So many calls ended for `reason`: rejected for it, or for a call timeout, out of time.
+    ///
     /// # Panics
     /// When there is another number of calls that were rejected for `reason`, or, for a call timeout, that
     /// ran out of time.
@@ -302,6 +310,8 @@ impl Expect {
         self.is(&format!("ended as {reason}"), found, expected)
     }
 
+    /// No call was rejected.
+    ///
     /// # Panics
     /// When any call was rejected.
     #[track_caller]
@@ -309,6 +319,8 @@ impl Expect {
         self.is("rejected", self.0.rejected.total(), 0)
     }
 
+    /// So many calls ended as a success.
+    ///
     /// # Panics
     /// When there is another number of calls whose verdict was success.
     #[track_caller]
@@ -316,6 +328,26 @@ impl Expect {
         self.is("ended in success", self.0.outcomes.success, expected)
     }
 
+    /// So many calls ended with the verdict ignored.
+    ///
+    /// # Panics
+    /// When there is another number of them.
+    #[track_caller]
+    pub fn ignored(&self, expected: u64) -> &Self {
+        self.is("ignored", self.0.outcomes.ignored, expected)
+    }
+
+    /// So many callers left while they waited.
+    ///
+    /// # Panics
+    /// When there is another number of them.
+    #[track_caller]
+    pub fn abandoned(&self, expected: u64) -> &Self {
+        self.is("abandoned", self.0.abandoned, expected)
+    }
+
+    /// So many calls ended as a failure.
+    ///
     /// # Panics
     /// When there is another number of calls whose verdict was failure.
     #[track_caller]
@@ -323,6 +355,8 @@ impl Expect {
         self.is("ended in failure", self.0.outcomes.failure, expected)
     }
 
+    /// So many callers left while their call ran.
+    ///
     /// # Panics
     /// When there is another number of calls whose caller left while they ran.
     #[track_caller]
@@ -330,6 +364,8 @@ impl Expect {
         self.is("cancelled", self.0.outcomes.cancelled, expected)
     }
 
+    /// So many bodies panicked.
+    ///
     /// # Panics
     /// When there is another number of calls whose body panicked.
     #[track_caller]

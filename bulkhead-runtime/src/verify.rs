@@ -9,7 +9,7 @@ use crate::registry::{Conflict, conflicts_with, declarations, identity, partitio
 
 /// Checks what only the whole program can tell: that no identity was declared with two policies, that the
 /// sum of every dependency fits, that no dependency leaves out a partition of its module or shares one with
-/// another, and that no name stands for two things.
+/// another, and that no name stands for two partitions, or for two dependencies.
 ///
 /// One line for `main` or a test. The sums were checked while compiling; here they are checked by the
 /// policies and replicas that hold.
@@ -139,16 +139,18 @@ fn broken_sums() -> impl Iterator<Item = Mistake> {
 fn uncounted() -> impl Iterator<Item = Mistake> {
     dependencies().flat_map(|dependency| {
         let path = dependency.path();
-        declarations()
+        let mut inside: Vec<_> = declarations()
             .map(Partition::declared)
-            .filter(move |declared| is_inside(declared.module, &path))
-            .filter(|declared| !dependency.counts(declared))
-            .map(|declared| Mistake::Uncounted {
-                name: format!("{}/{}", declared.crate_name(), declared.name),
-                dependency: dependency.path(),
-                site: format!("{}:{}", declared.file, declared.line),
-            })
-            .collect::<Vec<_>>()
+            .filter(|declared| is_inside(declared.module, &path) && !dependency.counts(declared))
+            .collect();
+        // What is linked comes in any order, and a copy of a function once more.
+        inside.sort_by_key(|declared| declared.order());
+        inside.dedup_by(|a, b| a.order() == b.order());
+        inside.into_iter().map(move |declared| Mistake::Uncounted {
+            name: format!("{}/{}", declared.crate_name(), declared.name),
+            dependency: path.clone(),
+            site: format!("{}:{}", declared.file, declared.line),
+        })
     })
 }
 

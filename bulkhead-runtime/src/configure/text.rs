@@ -145,7 +145,7 @@ fn nanos(digits: &str, nanos_of_one: u64) -> Option<u64> {
     Some(nanos)
 }
 
-/// As much of what was found as belongs into a message.
+/// As much of what was found as belongs in a message.
 pub(super) fn short(text: &str) -> String {
     const LONG: usize = 80;
     match text.char_indices().nth(LONG) {

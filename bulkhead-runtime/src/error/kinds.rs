@@ -74,7 +74,7 @@ impl BulkheadFull {
         self.load.waiting
     }
 
-    /// Calls that may wait.
+    /// Calls that may wait, as it is now: the error does not keep it.
     #[must_use]
     pub fn queue(&self) -> u32 {
         self.origin.partition.live().gate.queue()

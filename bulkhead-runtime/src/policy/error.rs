@@ -1,9 +1,9 @@
-//! What is wrong with a policy or a name, and what to write instead.
+//! What is wrong with a policy, a dependency, measured traffic or a name, and what to write instead.
 
 use std::fmt;
 use std::time::Duration;
 
-use super::measured::{Enough, Measured};
+use super::measured::{Measured, SmallestMax};
 use super::text::{self, Text};
 use super::{MAX_NAME, MAX_PERMITS, MAX_QUEUE};
 
@@ -86,7 +86,7 @@ pub enum PolicyError {
         /// The traffic.
         measured: Measured,
         /// What would do, if anything.
-        enough: Option<Enough>,
+        enough: Option<SmallestMax>,
     },
     /// Callers in a full queue that can never be served in time.
     #[non_exhaustive]
@@ -234,9 +234,9 @@ impl PolicyError {
             Self::MeanZero => text.str("`mean` must be above 0: the mean time of a call, as it was measured"),
             Self::MeanTooLong => text.str("`mean` is too long: the limit is 365 days"),
             Self::ShedZero => text.str(
-                "`shed` must be above 0 %: calls do not arrive evenly, and every limit rejects some of them",
+                "`shed` must be above 0 %: calls do not arrive evenly, and every `max` rejects some of them",
             ),
-            Self::ShedTooLarge => text.str("`shed` must be below 100 %: else it allows to reject every call"),
+            Self::ShedTooLarge => text.str("`shed` must be below 100 %: at 100 % every call could be rejected"),
             Self::Sheds {
                 max,
                 rejects,

@@ -52,23 +52,46 @@ impl Measured {
     #[must_use]
     #[track_caller]
     pub const fn new(rate: u32, mean: Duration) -> Self {
-        Self::unchecked(Rate::a_second(rate), mean, DEFAULT_SHED).demanded()
+        match Self::checked(rate, mean) {
+            Ok(measured) => measured,
+            Err(error) => error.panic(),
+        }
     }
 
-    /// Another share that may be rejected, in percent: above 0, and below 100.
+    /// [`Measured::new`] for numbers that arrive at run time.
+    ///
+    /// # Errors
+    /// When `rate` or `mean` is 0, and when `mean` is above [`MAX_DURATION`].
+    pub const fn checked(rate: u32, mean: Duration) -> Result<Self, PolicyError> {
+        Self::unchecked(Rate::a_second(rate), mean, DEFAULT_SHED).validated()
+    }
+
+    /// Another share that may be rejected, in percent: above 0, and below 100. It is kept to four
+    /// decimals.
     ///
     /// # Panics
     /// When it is out of range; in a `const` that is a compile error.
     #[must_use]
     #[track_caller]
+    pub const fn with_shed(self, percent: f64) -> Self {
+        match self.checked_shed(percent) {
+            Ok(measured) => measured,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Measured::with_shed`] for a number that arrives at run time.
+    ///
+    /// # Errors
+    /// When it is out of range.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a cast to u32 saturates, and the ends of its range are refused"
     )]
-    pub const fn with_shed(self, percent: f64) -> Self {
+    pub const fn checked_shed(self, percent: f64) -> Result<Self, PolicyError> {
         let shed = (percent * (PPM / 100) as f64 + 0.5) as u32;
-        Self { shed, ..self }.demanded()
+        Self { shed, ..self }.validated()
     }
 
     pub(crate) const fn unchecked(rate: Rate, mean: Duration, shed: u32) -> Self {
@@ -95,11 +118,10 @@ impl Measured {
         self.shed as f64 / (PPM / 100) as f64
     }
 
-    #[track_caller]
-    const fn demanded(self) -> Self {
+    const fn validated(self) -> Result<Self, PolicyError> {
         match self.check_values() {
-            Ok(()) => self,
-            Err(error) => error.panic(),
+            Ok(()) => Ok(self),
+            Err(error) => Err(error),
         }
     }
 
@@ -161,7 +183,7 @@ impl Measured {
         }
         let shed = self.shed as f64 / PPM as f64;
         let enough = match smallest_max(queue, wait, self.rate(), self.mean, shed) {
-            Some(enough) => Some(Enough {
+            Some(enough) => Some(SmallestMax {
                 max: enough,
                 rejects: self.rejects(enough, queue, wait),
                 one_less_rejects: self.rejects(enough - 1, queue, wait),
@@ -208,7 +230,7 @@ impl Measured {
 /// A `max` that would do, and what it rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Enough {
+pub struct SmallestMax {
     /// The smallest number of permits that would do.
     pub max: u32,
     /// What it rejects, in parts of a million.

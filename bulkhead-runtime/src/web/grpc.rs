@@ -10,11 +10,14 @@ use crate::outcome::Verdict;
 /// there is none.
 ///
 /// A code is a failure where the gateways' mapping to HTTP (`google.rpc.Code`) makes it a 5xx: unknown
-/// (2), deadline exceeded (4), unimplemented (12), internal (13), unavailable (14) and data loss (15).
+/// (2), deadline exceeded (4), unimplemented (12), internal (13), unavailable (14) and data loss (15); and
+/// so is a value that is no code, which clients take for unknown.
 pub(super) fn verdict(headers: &HeaderMap) -> Option<Verdict> {
     match headers.get("grpc-status")?.as_bytes() {
-        b"2" | b"4" | b"12" | b"13" | b"14" | b"15" => Some(Verdict::Failure),
-        _ => Some(Verdict::Success),
+        b"0" | b"1" | b"3" | b"5" | b"6" | b"7" | b"8" | b"9" | b"10" | b"11" | b"16" => {
+            Some(Verdict::Success)
+        }
+        _ => Some(Verdict::Failure),
     }
 }
 

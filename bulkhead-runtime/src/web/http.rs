@@ -1,6 +1,8 @@
 //! Statuses, `Retry-After` and problem details (RFC 9457) for the types of the crate `http`.
 
 use std::fmt::Write as _;
+#[cfg(feature = "tonic")]
+use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
@@ -31,9 +33,10 @@ impl BulkheadError {
     /// The whole response: status, `Retry-After` where trying again may help, and problem details.
     ///
     /// `Retry-After` is in whole seconds, drawn for each response between
-    /// [`retry_after`](Self::retry_after) and twice as much, and from 15 to 30 for the longest hints:
-    /// clients that were rejected together do not come back together. The body is `application/problem+json` and names the
-    /// partition and the reason, nothing else.
+    /// [`retry_after`](Self::retry_after), rounded up, and twice as much, and from 15 to 30 for the longest
+    /// hints: clients that were rejected in one instant come back over at least two whole seconds, and over
+    /// the more of them, the longer the hint. The body is `application/problem+json` and names the partition
+    /// and the reason, nothing else.
     ///
     /// # Examples
     /// ```
@@ -92,12 +95,17 @@ impl BulkheadError {
     /// Every whole number of seconds from once to twice the hint is as likely as the others. Rounding
     /// up a factor instead would send everybody back after two seconds when the hint is one.
     pub(super) fn retry_after_seconds(&self) -> Option<u64> {
-        let longest = LONGEST_RETRY_AFTER.as_secs();
         let hint = self.retry_after()?;
         let least = hint.as_secs() + u64::from(hint.subsec_nanos() > 0);
-        Some(fastrand::u64(
-            least.min(longest / 2)..=(2 * least).min(longest),
-        ))
+        Some(spread(least, LONGEST_RETRY_AFTER.as_secs()))
+    }
+
+    /// The same where no whole seconds are asked for.
+    #[cfg(feature = "tonic")]
+    pub(super) fn retry_after_millis(&self) -> Option<u64> {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let hint = self.retry_after()?;
+        Some(spread(millis(hint), millis(LONGEST_RETRY_AFTER)))
     }
 
     /// What a stranger may know.
@@ -127,6 +135,11 @@ impl BulkheadError {
         .expect("a string takes everything");
         problem
     }
+}
+
+/// From once to twice as much, and from half of the longest to the whole of it for what is longer.
+fn spread(least: u64, longest: u64) -> u64 {
+    fastrand::u64(least.min(longest / 2)..=(2 * least).min(longest))
 }
 
 /// Tells Envoy that this is a rejection, and not to be retried.

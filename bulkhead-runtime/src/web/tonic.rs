@@ -24,23 +24,24 @@ use crate::outcome::{FromBulkheadError, Verdict};
 /// [`status`](crate::Policy::status) of its partition is 429; one whose deadline passed or that ran out
 /// of time is `DEADLINE_EXCEEDED`. The details are those of `google.rpc`: an `ErrorInfo` with the domain
 /// `bulkhead`, the [`Reason`] in capitals and the
-/// partition, and where trying again may help a `RetryInfo`, with the
-/// same spread as `Retry-After`; the metadata `grpc-retry-pushback-ms` says it to clients that retry by
+/// partition, and where trying again may help a `RetryInfo`, drawn for each status between
+/// [`retry_after`](BulkheadError::retry_after) and twice as much, and from 15 to 30 s for the longest
+/// hints, in milliseconds; the metadata `grpc-retry-pushback-ms` says it to clients that retry by
 /// themselves. The error itself is the [source](std::error::Error::source) of the status, on this side of
 /// the wire.
 impl From<BulkheadError> for Status {
     fn from(error: BulkheadError) -> Self {
-        let retry = error.retry_after_seconds().map(Duration::from_secs);
+        let retry = error.retry_after_millis();
         let mut details = ErrorDetails::with_error_info(
             error.reason().as_str().to_ascii_uppercase(),
             "bulkhead",
             HashMap::from([("partition".to_owned(), error.partition().to_owned())]),
         );
-        if let Some(retry) = retry {
-            details.set_retry_info(Some(retry));
+        if let Some(millis) = retry {
+            details.set_retry_info(Some(Duration::from_millis(millis)));
         }
         let mut status = Self::with_error_details(code(&error), error.detail(), details);
-        if let Some(millis) = retry.and_then(|retry| u64::try_from(retry.as_millis()).ok()) {
+        if let Some(millis) = retry {
             let metadata = status.metadata_mut();
             metadata.insert("grpc-retry-pushback-ms", MetadataValue::from(millis));
         }

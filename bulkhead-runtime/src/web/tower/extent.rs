@@ -10,12 +10,15 @@ use super::judge::Sealed;
 use crate::admission::Flight;
 use crate::error::Origin;
 use crate::outcome::Verdict;
-use crate::web::grpc;
 
 /// How long a call keeps its permit. [`BulkheadLayer`](super::BulkheadLayer) chooses one.
 pub trait Extent<R>: Sealed {
     /// The response of the whole.
     type Response;
+
+    /// Whether it is asked how long the call had waited.
+    #[doc(hidden)]
+    const ASKS_WAITED: bool;
 
     /// The service has answered.
     #[doc(hidden)]
@@ -33,6 +36,8 @@ pub struct Answered {
     pub(super) flight: Flight<'static>,
     pub(super) verdict: Verdict,
     pub(super) origin: Origin,
+    /// Zero where nobody [asks](Extent::ASKS_WAITED).
+    pub(super) waited: Duration,
 }
 
 /// The permit is back the moment the service has answered.
@@ -40,7 +45,7 @@ pub struct Answered {
 #[non_exhaustive]
 pub struct UntilHead;
 
-/// The permit stays until the body of the response has ended.
+/// The permit stays until the server has taken the last of the body.
 #[derive(Debug, Clone, Copy)]
 pub struct UntilBody {
     pub(super) longest: Duration,
@@ -58,6 +63,7 @@ impl Answered {
 
 impl<R> Extent<R> for UntilHead {
     type Response = R;
+    const ASKS_WAITED: bool = false;
 
     fn answered(&self, response: R, held: Answered) -> R {
         held.end();
@@ -74,10 +80,12 @@ where
     B: Body + Send + 'static,
 {
     type Response = Response<HeldBody<B>>;
+    const ASKS_WAITED: bool = true;
 
     fn answered(&self, response: Response<B>, held: Answered) -> Self::Response {
-        let is_grpc = grpc::is_grpc(response.headers());
-        response.map(|body| HeldBody::hold(body, held, self.longest, is_grpc))
+        let (parts, body) = response.into_parts();
+        let body = HeldBody::hold(held, self.longest, &parts, body);
+        Response::from_parts(parts, body)
     }
 
     fn rejected(&self, response: Response<B>) -> Self::Response {

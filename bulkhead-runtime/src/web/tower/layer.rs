@@ -16,7 +16,9 @@ use crate::policy::check;
 ///
 /// It works on an axum route or router, on a tonic server or channel, and on every other service that
 /// is `Clone`. A layer that is applied many times, as axum does for the routes of a router, is one
-/// partition all the same.
+/// partition all the same. `Router::layer` covers the fallback too, so that a path that does not exist
+/// takes a permit, or is told that the partition is full; prefer `Router::route_layer`, or a layer on the
+/// route.
 ///
 /// # Examples
 /// Without a framework, with the error of the service:
@@ -73,6 +75,9 @@ impl BulkheadLayer {
 
     /// A rejection is what `reject` makes of it: a response, or an error.
     ///
+    /// Every response of the service then counts as a success, a 5xx as well, unless
+    /// [`classify`](BulkheadLayer::classify) says otherwise; an error is a failure.
+    ///
     /// # Examples
     /// ```
     /// # use std::convert::Infallible;
@@ -121,24 +126,38 @@ impl<J, X> BulkheadLayer<J, X> {
         self.judged(ForEnvoy)
     }
 
-    /// The permit stays until the *body* of the response has ended or was dropped, but no longer than
-    /// `longest` from its head on.
+    /// The permit stays until the server has taken the last piece of the response's *body*, or has
+    /// dropped it, but no longer than `longest` from its head on.
     ///
-    /// A response is done for the service when its head is, while a download or a stream of events goes on
-    /// using what the partition protects: a file handle, a cursor, memory. Off by default, because the
-    /// body ends when the *client* has read it: a client that reads slowly then holds a permit, and
-    /// with it a share of your service. So `longest` is compulsory. When it is over, the body is dropped,
-    /// even if nobody polls it, and the connection sees an error, or over gRPC the status
-    /// `DEADLINE_EXCEEDED`; the call counts as timed out.
+    /// A response is done for the service when its head is, while a download or a stream of events goes
+    /// on using what the partition protects: a file handle, a cursor, memory. Off by default, because a
+    /// server takes the next piece only when the *client* has read enough of those before: a client that
+    /// reads slowly then holds a permit, and with it a share of your service. So `longest` is compulsory.
+    /// When it is over, the body is dropped, even if nobody polls it, and the connection sees an error,
+    /// or over gRPC the status `DEADLINE_EXCEEDED`; the call counts as timed out. Over HTTP/1.0, where
+    /// the end of the connection is the end of the body, a client takes a body without a length that was
+    /// cut off for a whole one.
     ///
-    /// A body that fails counts as a failure, and so do trailers with a `grpc-status` of the server's
-    /// fault. One that is dropped before its end is a cancelled call: its client has left.
-    /// [`timeout`](Self::timeout) bounds the time to the head.
+    /// The permit says nothing about what the server has taken and not sent yet. A body of one piece is
+    /// taken at once, however large, and the last pieces of any other may still be on their way when the
+    /// permit is back. A connection that is upgraded (101) gives it back with the head.
     ///
-    /// The response is boxed once, and a task watches the time.
+    /// A body that fails counts as a failure. Trailers with a `grpc-status` of the server's fault make a
+    /// failure of a success; what the head said of a failure, or of the caller's own mistake, they do not
+    /// change. A body that is dropped before its end is a cancelled call: its client has left. But it
+    /// counts as its head says if that was a failure, if all of the announced length was taken, or if a length was announced and nothing was asked for, as after
+    /// HEAD and with a 304. [`timeout`](Self::timeout) bounds the time to the head.
+    ///
+    /// The response is boxed once, and a task watches the time. It runs where the service was called: on
+    /// a runtime that was shut down nobody watches, and a body that nobody polls either keeps its permit
+    /// until it is dropped.
+    ///
+    /// The error of a body that took too long is a [`CallTimeout`](crate::CallTimeout): what it and its
+    /// text call `timeout` is `longest` then, and `ran` is the time since the head.
     ///
     /// # Panics
-    /// When `longest` is below 1 ms or above 365 days. The service panics outside a tokio runtime.
+    /// When `longest` is below 1 ms or above 365 days. The service panics outside a tokio runtime with
+    /// time enabled, and the call counts as panicked.
     ///
     /// # Examples
     /// ```
@@ -151,7 +170,7 @@ impl<J, X> BulkheadLayer<J, X> {
     ///
     /// let app: Router = Router::new()
     ///     .route("/archive", get(|| async { Body::from("…") }))
-    ///     .layer(BulkheadLayer::new(&DOWNLOADS).until_body(Duration::from_secs(300)));
+    ///     .route_layer(BulkheadLayer::new(&DOWNLOADS).until_body(Duration::from_secs(300)));
     /// ```
     #[track_caller]
     pub fn until_body(self, longest: Duration) -> BulkheadLayer<J, UntilBody> {

@@ -19,19 +19,20 @@
 //!
 //! let app: Router = Router::new()
 //!     .route("/import", post(import))
-//!     .layer(BulkheadLayer::new(&IMPORT));
+//!     .route_layer(BulkheadLayer::new(&IMPORT));
 //! ```
 //!
 //! # Who owns a permit
 //!
-//! Only a call does, from the first poll of its future to its response. `poll_ready` is always ready
-//! and takes nothing, so no clone, no idle connection and no client holds a permit; however a service
-//! is cloned, it is the one partition. The readiness of the service inside is awaited *with* the
-//! permit, under the timeout: a service that is never ready fills its share and then rejects, and does
-//! not collect callers without bound.
+//! Only a call does, from the first poll of its future to its response, or with
+//! [`until_body`](BulkheadLayer::until_body) until the server has taken the last of that. `poll_ready`
+//! is always ready and takes nothing, so no clone, no idle connection and no client holds a permit;
+//! however a service is cloned, it is the one partition. The readiness of the service inside is awaited
+//! *with* the permit, under the timeout: a service that is never ready fills its share and then
+//! rejects, and does not collect callers without bound.
 //!
 //! The layer clones the service once for a call, as a middleware has to that does not call it at once.
-//! It boxes nothing and allocates nothing itself.
+//! It allocates nothing itself, except with `until_body`, which boxes the body once and spawns a task.
 //!
 //! # What the caller sees
 //!

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use tower::util::Oneshot;
@@ -14,6 +15,7 @@ use super::judge::{ByResponse, Judge};
 use super::layer::BulkheadLayer;
 use crate::call::{Run, Terms};
 use crate::error::Origin;
+use crate::time::{self, Instant};
 
 /// A service behind a partition; made by [`BulkheadLayer`].
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,12 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         ResponseFuture {
-            run: Run::new(Oneshot::new(self.service.clone(), request)),
+            run: Run::new(Begun {
+                call: Oneshot::new(self.service.clone(), request),
+                began: None,
+                is_noted: X::ASKS_WAITED,
+            }),
+            waits_since: None,
             layer: self.layer.clone(),
         }
     }
@@ -70,7 +77,9 @@ pin_project! {
         // The readiness of the service is part of the call: a service that is never ready shall hold
         // permits, and not callers without number.
         #[pin]
-        run: Run<Oneshot<S, Request>>,
+        run: Run<Begun<Oneshot<S, Request>>>,
+        // The end of the first poll, if anybody asks how long it waited.
+        waits_since: Option<Instant>,
         layer: BulkheadLayer<J, X>,
     }
 }
@@ -101,11 +110,13 @@ where
             origin,
             timeout: *timeout,
         };
-        let end = |answer: Result<S::Response, S::Error>, verdict, flight| {
+        let waits_since = *this.waits_since;
+        let end = |(answer, began): (Result<S::Response, S::Error>, _), verdict, flight| {
             let held = Answered {
                 flight,
                 verdict,
                 origin,
+                waited: between(waits_since, began),
             };
             match answer {
                 Ok(response) => Ok(extent.answered(response, held)),
@@ -115,13 +126,46 @@ where
                 }
             }
         };
-        let verdict = |answer: &Result<S::Response, S::Error>| judge.verdict(answer);
-        let answer = ready!(this.run.poll_to(terms, verdict, end, cx));
-        Poll::Ready(answer.unwrap_or_else(|error| {
+        let verdict = |(answer, _): &(_, _)| judge.verdict(answer);
+        let polled = this.run.poll_to(terms, verdict, end, cx);
+        if X::ASKS_WAITED && polled.is_pending() {
+            this.waits_since.get_or_insert_with(time::now);
+        }
+        Poll::Ready(ready!(polled).unwrap_or_else(|error| {
             judge
                 .reject(error)
                 .map(|response| extent.rejected(response))
         }))
+    }
+}
+
+/// No time where the call began in its first poll.
+fn between(since: Option<Instant>, began: Option<Instant>) -> Duration {
+    let waited = began
+        .zip(since)
+        .map(|(began, since)| began.saturating_duration_since(since));
+    waited.unwrap_or_default()
+}
+
+pin_project! {
+    /// A call that notes when it began, where that is asked for.
+    struct Begun<F> {
+        #[pin]
+        call: F,
+        began: Option<Instant>,
+        is_noted: bool,
+    }
+}
+
+impl<F: Future> Future for Begun<F> {
+    type Output = (F::Output, Option<Instant>);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if *this.is_noted && this.began.is_none() {
+            *this.began = Some(time::now());
+        }
+        this.call.poll(cx).map(|output| (output, *this.began))
     }
 }
 

@@ -56,7 +56,7 @@ struct Entrance {
     /// What holds now is the ledger's; these are its numbers for those that need no more than one of them.
     max: AtomicU32,
     queue: AtomicU32,
-    wait_nanos: AtomicU64,
+    wait: AtomicU64,
 }
 
 /// What only the lock protects, counts of what happens under it included.
@@ -129,7 +129,7 @@ impl Gate {
             mean: Mean::default(),
             max: AtomicU32::new(terms.max),
             queue: AtomicU32::new(terms.queue),
-            wait_nanos: AtomicU64::new(nanos(terms.wait)),
+            wait: AtomicU64::new(packed(terms.wait)),
         };
         let ledger = Ledger {
             terms,
@@ -152,7 +152,7 @@ impl Gate {
 
     /// The longest time in the queue.
     pub(super) fn wait(&self) -> Duration {
-        Duration::from_nanos(self.entrance.wait_nanos.load(Ordering::Relaxed))
+        unpacked(self.entrance.wait.load(Ordering::Relaxed))
     }
 
     /// Calls that may wait.
@@ -369,8 +369,15 @@ fn leaves_something(ledger: &Ledger, word: Word) -> bool {
     word.has_waiters() && word.has_room(ledger.terms.room()) || word.must_carry()
 }
 
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+/// A time of at most [`MAX_DURATION`](crate::policy::MAX_DURATION) in a number that every waiter unpacks: seconds
+/// and nanoseconds side by side, because a division would cost it more than the rest.
+fn packed(duration: Duration) -> u64 {
+    duration.as_secs() << 30 | u64::from(duration.subsec_nanos())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "of 30 bits")]
+fn unpacked(packed: u64) -> Duration {
+    Duration::new(packed >> 30, (packed & ((1 << 30) - 1)) as u32)
 }
 
 /// Wakes, outside every lock. A waker is foreign code, and those behind it must not be stranded by
@@ -400,6 +407,18 @@ mod tests {
                 0,
                 "nothing ran over into another field"
             );
+        }
+    }
+
+    #[test]
+    fn a_wait_of_every_length_comes_out_as_it_went_in() {
+        for wait in [
+            Duration::ZERO,
+            Duration::from_millis(1),
+            Duration::from_nanos(1_999_999_999),
+            crate::policy::MAX_DURATION,
+        ] {
+            assert_eq!(unpacked(packed(wait)), wait);
         }
     }
 

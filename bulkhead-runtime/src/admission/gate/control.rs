@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::{Gate, Ledger, nanos};
+use super::{Gate, Ledger, packed};
 use crate::admission::counts::Tally;
 use crate::admission::terms::Terms;
 use crate::admission::word::Word;
@@ -37,9 +37,7 @@ impl Gate {
         let entrance = &self.entrance;
         entrance.max.store(terms.max, Ordering::Relaxed);
         entrance.queue.store(terms.queue, Ordering::Relaxed);
-        entrance
-            .wait_nanos
-            .store(nanos(terms.wait), Ordering::Relaxed);
+        entrance.wait.store(packed(terms.wait), Ordering::Relaxed);
         entrance.limit.store(terms.limit(), Ordering::Release);
         let mut word = self.word();
         while let Err(changed) = self.exchange(word, stands_for(word, &ledger)) {

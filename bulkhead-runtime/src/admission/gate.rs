@@ -375,7 +375,6 @@ fn packed(duration: Duration) -> u64 {
     duration.as_secs() << 30 | u64::from(duration.subsec_nanos())
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "of 30 bits")]
 fn unpacked(packed: u64) -> Duration {
     Duration::new(packed >> 30, (packed & ((1 << 30) - 1)) as u32)
 }

@@ -2,16 +2,16 @@
 
 mod common;
 
-use std::future::{Future, pending};
+use std::future::pending;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::web::{Data, Path};
 use actix_web::{App, HttpResponse, HttpServer, error, get, http, web};
 use bulkhead_runtime::{BulkheadError, Outcomes, Partition, bulkhead, partition};
-use common::{assert_idle, ms};
+use common::assert_idle;
+use common::wire::{soon, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -171,22 +171,6 @@ async fn ask(server: SocketAddr, path: &str) -> Reply {
         head: head.to_owned(),
         body: body.to_owned(),
     }
-}
-
-/// A failure is a hang that ends.
-async fn soon<F: Future>(what: &str, awaited: F) -> F::Output {
-    let waited = tokio::time::timeout(Duration::from_secs(20), awaited).await;
-    waited.unwrap_or_else(|_| panic!("never came: {what}"))
-}
-
-/// Waits until it is so, which the other side of a socket brings about.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let polling = async {
-        while !is_so() {
-            tokio::time::sleep(ms(1)).await;
-        }
-    };
-    soon(what, polling).await;
 }
 
 fn outcomes(name: &str) -> Outcomes {

@@ -23,6 +23,7 @@ use bulkhead_runtime::{
     BulkheadError, BulkheadLayer, FromBulkheadError, Outcomes, Partition, Policy, Verdict,
     bulkhead, partition, register,
 };
+use common::wire::{in_flight, soon, until};
 use common::{Crowd, assert_idle, ms, plain, poll_once, queued};
 use generated::branches_client::BranchesClient;
 use generated::branches_server::{Branches, BranchesServer};
@@ -169,25 +170,6 @@ async fn client(server: &Endpoint) -> QuotesClient<Channel> {
 
 /// A failure is a hang that ends.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-async fn soon<F: Future>(what: &str, awaited: F) -> F::Output {
-    let waited = tokio::time::timeout(PATIENCE, awaited).await;
-    waited.unwrap_or_else(|_| panic!("never came: {what}"))
-}
-
-/// Waits until it is so, which the other side of a socket brings about.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let polling = async {
-        while !is_so() {
-            tokio::time::sleep(ms(1)).await;
-        }
-    };
-    soon(what, polling).await;
-}
-
-fn in_flight(partition: &Partition) -> u64 {
-    partition.snapshot().in_flight
-}
 
 fn outcomes(partition: &Partition) -> Outcomes {
     partition.snapshot().outcomes

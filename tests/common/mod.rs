@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub(crate) mod wire;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

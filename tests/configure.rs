@@ -10,7 +10,7 @@ use std::time::Duration;
 use bulkhead_runtime::{
     Mode, Override, Overrides, Partition, PolicyError, Problem, configure, partition, verify,
 };
-use common::{assert_idle, ms, plain, poll_once, queued};
+use common::{assert_idle, hangs_or_not, ms, plain, poll_once, queued};
 
 fn problems(text: &str) -> Vec<String> {
     let error = configure(Overrides::from_text(text)).expect_err("it is wrong");
@@ -138,37 +138,44 @@ async fn a_longer_wait_holds_for_those_that_come_from_now_on() {
     assert_eq!(start.elapsed(), ms(30));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_waker_may_change_numbers_itself() {
+#[test]
+fn a_waker_may_change_numbers_itself() {
     struct Resizes(&'static Partition);
     impl Wake for Resizes {
         fn wake(self: Arc<Self>) {
             self.0.resize(5).expect("legal");
         }
     }
-    for by_configure in [false, true] {
-        let partition = queued(&format!("cfg-waker-{by_configure}"), 1, 1, ms(100));
-        let _held = partition.try_enter().expect("it is free");
-        let waker = Arc::new(Resizes(partition)).into();
-        let mut waits = Box::pin(partition.enter());
-        assert!(
-            waits
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
-        if by_configure {
-            let says = Override::new().max(2);
-            configure(Overrides::new().with(partition.name(), says)).expect("legal");
-        } else {
-            partition.resize(2).expect("legal");
+    hangs_or_not("a waker that is woken under a lock", || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        let _context = runtime.enter();
+        for by_configure in [false, true] {
+            let partition = queued(&format!("cfg-waker-{by_configure}"), 1, 1, ms(100));
+            let _held = partition.try_enter().expect("it is free");
+            let waker = Arc::new(Resizes(partition)).into();
+            let mut waits = Box::pin(partition.enter());
+            assert!(
+                waits
+                    .as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            if by_configure {
+                let says = Override::new().max(2);
+                configure(Overrides::new().with(partition.name(), says)).expect("legal");
+            } else {
+                partition.resize(2).expect("legal");
+            }
+            assert_eq!(
+                partition.snapshot().max,
+                5,
+                "it was woken, and nothing hangs"
+            );
         }
-        assert_eq!(
-            partition.snapshot().max,
-            5,
-            "it was woken, and nothing hangs"
-        );
-    }
+    });
 }
 
 #[test]

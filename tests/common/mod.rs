@@ -120,6 +120,26 @@ pub(crate) fn assert_idle(partition: &Partition) {
     drop(permits);
 }
 
+/// Runs what would hang for ever if it were wrong, and fails then. It ends the whole process, since what hangs
+/// may hold a lock that other tests wait for.
+pub(crate) fn hangs_or_not(what: &str, run: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let running = std::thread::spawn(move || {
+        run();
+        done.send(()).expect("the test waits for it");
+    });
+    match is_done.recv_timeout(Duration::from_secs(20)) {
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
+            let told = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("test FAILED, it hangs: {what}\n").as_bytes(),
+            );
+            std::process::exit(if told.is_ok() { 101 } else { 102 });
+        }
+        _ => running.join().expect("it does not panic"),
+    }
+}
+
 /// What a body says that panics on purpose.
 pub(crate) const ON_PURPOSE: &str = "on purpose";
 

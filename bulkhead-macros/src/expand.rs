@@ -102,7 +102,7 @@ fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStr
 fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
     let guard = if needs_timer(args) {
-        quote_spanned!(mixed=> guard_timed)
+        quote_spanned!(mixed=> guard_timed::<false, _, _>)
     } else {
         quote_spanned!(mixed=> guard)
     };

@@ -117,7 +117,7 @@ impl<'a> Policy<'a> {
             quote_spanned!(mixed=> #field: #value,)
         });
         // With nothing left out, there would be a lint about the rest.
-        let rest = (given.len() < 7)
+        let rest = (given.len() < 8)
             .then(|| quote_spanned!(mixed=> ..#runtime::__private::Settings::ABSENT));
         quote!(#(#fields)* #rest)
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::breaker::BreakerPolicy;
 use crate::error::Origin;
 use crate::partition::{Live, Partition, State};
 
@@ -14,7 +15,26 @@ pub struct Function {
     state: &'static State,
     path: &'static str,
     timeout: Option<Duration>,
+    deadline: Option<Duration>,
+    /// `Some` where it is said, with a `deadline` or without.
+    margin: Option<Duration>,
+    breaker: Option<BreakerPolicy>,
 }
+
+/// A function with a breaker of its own, registered at link time, so that its breaker is there before the first
+/// call.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct BreakerRegistration(&'static Function);
+
+impl BreakerRegistration {
+    #[must_use]
+    pub const fn new(function: &'static Function) -> Self {
+        Self(function)
+    }
+}
+
+inventory::collect!(BreakerRegistration);
 
 impl Function {
     #[must_use]
@@ -24,6 +44,9 @@ impl Function {
             state: partition.state(),
             path,
             timeout: None,
+            deadline: None,
+            margin: None,
+            breaker: None,
         }
     }
 
@@ -31,6 +54,30 @@ impl Function {
     pub const fn with_timeout(self, timeout: Duration) -> Self {
         Self {
             timeout: Some(timeout),
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub const fn with_deadline(self, deadline: Duration) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub const fn with_margin(self, margin: Duration) -> Self {
+        Self {
+            margin: Some(margin),
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub const fn with_breaker(self, breaker: BreakerPolicy) -> Self {
+        Self {
+            breaker: Some(breaker),
             ..self
         }
     }

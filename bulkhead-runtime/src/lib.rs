@@ -83,11 +83,14 @@
 extern crate self as bulkhead_runtime;
 
 mod admission;
+mod breaker;
 mod call;
 mod configure;
+mod deadline;
 mod dependency;
 mod error;
 mod foreign;
+mod frame;
 mod function;
 mod mode;
 mod observer;
@@ -96,6 +99,7 @@ mod partition;
 mod policy;
 mod registry;
 mod snapshot;
+mod spawn;
 mod sync;
 mod table;
 #[cfg(feature = "test-util")]
@@ -106,8 +110,10 @@ mod web;
 
 pub use bulkhead_macros::{bulkhead, dependency, partition};
 
+pub use breaker::{BreakerPolicy, BreakerPolicyError};
 pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
+pub use deadline::{Deadline, Scope};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
 pub use error::{
     BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
@@ -121,6 +127,7 @@ pub use policy::{
 };
 pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
 pub use snapshot::{Rejected, Snapshot};
+pub use spawn::spawn;
 pub use table::{Table, table};
 pub use verify::{Mistake, VerifyError, verify};
 #[cfg(feature = "tower")]

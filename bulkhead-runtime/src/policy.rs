@@ -10,11 +10,12 @@ mod forecast;
 mod measured;
 mod rules;
 mod share;
-mod text;
+pub(crate) mod text;
 
 use std::fmt;
 use std::time::Duration;
 
+use crate::breaker::BreakerPolicy;
 pub use error::PolicyError;
 pub(crate) use measured::{DEFAULT_SHED, Rate};
 pub use measured::{Measured, SmallestMax};
@@ -41,7 +42,7 @@ pub const MAX_NAME: usize = 64;
 pub(crate) const DEFAULT_STATUS: u16 = 503;
 
 /// What a partition was declared with: its permits, its queue and the longest wait in it, the status of its
-/// rejections, and what was measured for it.
+/// rejections, what was measured for it, and its breaker.
 ///
 /// A policy is legal by construction. In a `const` or `static` an illegal one does not compile; at
 /// run time [`Policy::new`] panics, and [`Policy::checked`] returns an error instead.
@@ -64,6 +65,7 @@ pub struct Policy {
     per_key: Option<u32>,
     status: u16,
     measured: Option<Measured>,
+    breaker: Option<BreakerPolicy>,
 }
 
 /// The settings of a policy before anybody has checked them. Public for the expansion of the macros only.
@@ -81,6 +83,7 @@ pub struct Settings {
     pub per_key: Option<u32>,
     pub status: u16,
     pub measured: Option<Measured>,
+    pub breaker: Option<BreakerPolicy>,
 }
 
 impl Settings {
@@ -93,6 +96,7 @@ impl Settings {
         per_key: None,
         status: DEFAULT_STATUS,
         measured: None,
+        breaker: None,
     };
 }
 
@@ -298,6 +302,35 @@ impl Policy {
         Self { status, ..self }.validated()
     }
 
+    /// Stops calling for a while when calls go wrong: too large a share of them fails or is slow, or so many in
+    /// a row fail.
+    ///
+    /// One breaker for the whole partition. What it counts, and what not, is said at
+    /// [`Breaker`](crate::Breaker).
+    ///
+    /// # Panics
+    /// When one of its values is out of range; in a `const` that is a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_breaker(self, breaker: BreakerPolicy) -> Self {
+        match self.checked_breaker(breaker) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_breaker`] for numbers that arrive at run time.
+    ///
+    /// # Errors
+    /// When one of its values is out of range.
+    pub const fn checked_breaker(self, breaker: BreakerPolicy) -> Result<Self, PolicyError> {
+        Self {
+            breaker: Some(breaker),
+            ..self
+        }
+        .validated()
+    }
+
     /// The same policy with another `max`, if all the rest still fits.
     pub(crate) const fn resized(self, max: u32) -> Result<Self, PolicyError> {
         // What was measured is advice for those who declare, and no reason to refuse an operator.
@@ -333,6 +366,11 @@ impl Policy {
         }
         if let Err(error) = check_status(self.status) {
             return Err(error);
+        }
+        if let Some(breaker) = self.breaker
+            && let Err(error) = breaker.checked()
+        {
+            return Err(PolicyError::Breaker(error));
         }
         match self.measured {
             Some(measured) => match measured.check(self.max, self.queue, self.wait) {
@@ -385,6 +423,12 @@ impl Policy {
         self.measured
     }
 
+    /// Its breaker, if it has one.
+    #[must_use]
+    pub const fn breaker(&self) -> Option<BreakerPolicy> {
+        self.breaker
+    }
+
     /// For the expansion only, which checks each value under its own span and would otherwise
     /// report a mistake twice.
     pub(crate) const fn unchecked(settings: Settings) -> Self {
@@ -396,6 +440,7 @@ impl Policy {
             per_key,
             status,
             measured,
+            breaker,
         } = settings;
         Self {
             max,
@@ -405,6 +450,7 @@ impl Policy {
             per_key,
             status,
             measured,
+            breaker,
         }
     }
 }
@@ -427,6 +473,9 @@ impl fmt::Display for Policy {
         }
         if let Some(measured) = self.measured {
             write!(f, ", {measured}")?;
+        }
+        if let Some(breaker) = self.breaker {
+            write!(f, ", {breaker}")?;
         }
         Ok(())
     }

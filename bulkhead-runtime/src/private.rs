@@ -7,7 +7,7 @@ pub use inventory;
 pub use crate::call::{Answer, Ask, guard, guard_timed, once};
 use crate::dependency::Dependency;
 pub use crate::dependency::{DeclaredDependency, DependencyRegistration};
-pub use crate::function::Function;
+pub use crate::function::{BreakerRegistration, Function};
 use crate::partition::Partition;
 pub use crate::partition::{Declared, State};
 use crate::policy::{DEFAULT_SHED, Measured, Policy, Rate};
@@ -39,6 +39,12 @@ pub const fn measured(in_a_thousand_seconds: u64, mean: Duration, shed: Option<u
 #[must_use]
 pub const fn in_a_thousand_seconds(calls_a_second: u32) -> u64 {
     calls_a_second as u64 * 1_000
+}
+
+/// Whether calls of a partition that was declared elsewhere are under a breaker.
+#[must_use]
+pub const fn has_breaker(partition: &Partition) -> bool {
+    partition.policy().breaker().is_some()
 }
 
 /// The handle that the static of a dependency holds.

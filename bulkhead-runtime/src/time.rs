@@ -27,7 +27,7 @@ pub(crate) fn after(start: Instant, span: Duration) -> Instant {
 }
 
 /// An instant as a number: nanoseconds since one that all stamps of the process share, never 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp(pub(crate) u64);
 
 impl Stamp {

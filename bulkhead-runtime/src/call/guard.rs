@@ -36,9 +36,10 @@ where
     }
 }
 
-/// Guards a body that may wait, or that has a timeout.
+/// Guards a body that may wait, or that has a timeout. `CONTRACT` says whether it has a `deadline`, a `margin`
+/// or a breaker as well.
 #[inline]
-pub fn guard_timed<F, J>(function: &'static Function, body: F, judge: J) -> TimedGuarded<F, J>
+pub fn guard_timed<const CONTRACT: bool, F, J>(function: &'static Function, body: F, judge: J) -> TimedGuarded<F, J>
 where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::measured::{Measured, SmallestMax};
 use super::text::{self, Text};
 use super::{MAX_NAME, MAX_PERMITS, MAX_QUEUE};
+use crate::breaker::BreakerPolicyError;
 
 /// What is wrong with a policy or a name.
 ///
@@ -142,6 +143,8 @@ pub enum PolicyError {
         /// The status.
         status: u16,
     },
+    /// A breaker with a value that is out of range.
+    Breaker(BreakerPolicyError),
     /// A name of no characters.
     NameEmpty,
     /// A name that begins or ends with white space.
@@ -333,6 +336,7 @@ impl PolicyError {
                 .number(spare as u64)
                 .str("` leaves ")
                 .number(capacity.saturating_sub(spare) as u64),
+            Self::Breaker(error) => error.text(),
             Self::StatusNotOurs { status } => text
                 .str("`status` must be 503 or 429, found ")
                 .number(status as u64)

@@ -6,20 +6,20 @@ const CAPACITY: usize = 320;
 
 /// A string of at most `CAPACITY` bytes. Only a very long name can make a message longer; it is cut off.
 #[derive(Clone, Copy)]
-pub(super) struct Text {
+pub(crate) struct Text {
     bytes: [u8; CAPACITY],
     len: usize,
 }
 
 impl Text {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             bytes: [0; CAPACITY],
             len: 0,
         }
     }
 
-    pub(super) const fn as_str(&self) -> &str {
+    pub(crate) const fn as_str(&self) -> &str {
         let bytes = self.bytes.split_at(self.len).0;
         match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -31,7 +31,7 @@ impl Text {
         }
     }
 
-    pub(super) const fn str(self, text: &str) -> Self {
+    pub(crate) const fn str(self, text: &str) -> Self {
         self.bytes(text.as_bytes())
     }
 
@@ -46,7 +46,7 @@ impl Text {
         self
     }
 
-    pub(super) const fn number(self, number: u64) -> Self {
+    pub(crate) const fn number(self, number: u64) -> Self {
         let shorter = if number >= 10 {
             self.number(number / 10)
         } else {
@@ -56,7 +56,7 @@ impl Text {
     }
 
     /// `5s`, `1.5s`, `25ms`, `0.5ms`: as short as the number allows.
-    pub(super) const fn duration(self, duration: Duration) -> Self {
+    pub(crate) const fn duration(self, duration: Duration) -> Self {
         self.duration_with(duration, "")
     }
 
@@ -87,7 +87,7 @@ impl Text {
     }
 
     /// A share in parts of a million: `40.0 %`, `1.2 %`, and below a tenth of a percent `0.03 %`.
-    pub(super) const fn percent(self, ppm: u32) -> Self {
+    pub(crate) const fn percent(self, ppm: u32) -> Self {
         self.percent_in(ppm, unit(ppm))
     }
 

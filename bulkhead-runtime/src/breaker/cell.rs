@@ -1,0 +1,428 @@
+//! A machine that threads share, and the guard that every call holds.
+//!
+//! As long as nothing is wrong a call looks, and takes its ticket, by one load each of the [`word`](super::word);
+//! open, it is turned away by one load and the clock. Only results of the era that is closed, and everything
+//! about probes, take the lock; it is held for a few nanoseconds and nothing of the user's runs under it.
+//!
+//! The word is read and written without ordering. It publishes nothing but itself, and who reads an older
+//! one is answered as if it had come a moment earlier.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use super::machine::{Look, Machine, Rejected, Seen, Ticket};
+use super::rules::Jitter;
+use super::settings::Settings;
+use super::transition::{Moves, State, Transition};
+use super::window::Totals;
+use super::word::{Answer, Word};
+use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::time::Stamp;
+
+/// A breaker. What it does is in the documentation of this module's parent.
+pub(crate) struct BreakerCell {
+    word: AtomicU64,
+    machine: Mutex<Machine>,
+    seed: u64,
+}
+
+/// One call that passed: it owes the breaker one report. Dropped, it reports [`Seen::Nothing`].
+#[must_use = "dropped at once, the call counts for nothing, and a probe's place goes to the next"]
+pub(crate) struct Watch<'a> {
+    breaker: &'a BreakerCell,
+    /// Until it is reported.
+    ticket: Option<Ticket>,
+}
+
+impl BreakerCell {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let machine = Machine::new(settings);
+        Self {
+            word: AtomicU64::new(Word::of(&machine).0),
+            machine: Mutex::new(machine),
+            seed: RandomState::new().build_hasher().finish(),
+        }
+    }
+
+    /// The look before queueing: it takes nothing.
+    pub(crate) fn look(&self) -> (Look, Moves) {
+        match self.word().answer() {
+            Answer::Pass { .. } => (Look::Pass, Moves::NONE),
+            Answer::Ask => self.look_closer(Stamp::now()),
+            Answer::ForcedOpen => (Look::Open(Rejected { retry_after: None }), Moves::NONE),
+            Answer::Open { until } => {
+                let now = Stamp::now();
+                match rejected(until, now) {
+                    Some(rejected) => (Look::Open(rejected), Moves::NONE),
+                    None => self.look_closer(now),
+                }
+            }
+        }
+    }
+
+    /// Taken once the call has its permit. `expires_after`, which is the `timeout` or what is left to the
+    /// deadline, matters to a probe only.
+    ///
+    /// # Errors
+    /// The breaker is open, or every probe that it needs is out.
+    pub(crate) fn enter(&self, expires_after: Duration) -> (Result<Watch<'_>, Rejected>, Moves) {
+        match self.word().answer() {
+            Answer::Pass { era } => (Ok(self.watch(Ticket::ordinary(era))), Moves::NONE),
+            Answer::Ask => self.enter_closer(Stamp::now(), expires_after),
+            Answer::ForcedOpen => (Err(Rejected { retry_after: None }), Moves::NONE),
+            Answer::Open { until } => {
+                let now = Stamp::now();
+                match rejected(until, now) {
+                    Some(rejected) => (Err(rejected), Moves::NONE),
+                    None => self.enter_closer(now, expires_after),
+                }
+            }
+        }
+    }
+
+    /// Lets no call pass until that is undone by hand.
+    pub(crate) fn force_open(&self) -> Option<Transition> {
+        self.change(Machine::force_open)
+    }
+
+    /// Lets every call pass and counts none, until that is undone by hand.
+    pub(crate) fn disable(&self) -> Option<Transition> {
+        self.change(Machine::disable)
+    }
+
+    /// Closes, and forgets everything.
+    pub(crate) fn reset(&self) -> Option<Transition> {
+        self.change(Machine::reset)
+    }
+
+    /// The state, and the calls in its window.
+    pub(crate) fn snapshot(&self) -> (State, Totals) {
+        let now = Stamp::now();
+        let machine = self.machine.lock();
+        (machine.state(), machine.totals(now))
+    }
+
+    #[cold]
+    fn look_closer(&self, now: Stamp) -> (Look, Moves) {
+        let jitter = self.jitter(now);
+        self.change(|machine| machine.look(now, jitter))
+    }
+
+    #[cold]
+    fn enter_closer(
+        &self,
+        now: Stamp,
+        expires_after: Duration,
+    ) -> (Result<Watch<'_>, Rejected>, Moves) {
+        let jitter = self.jitter(now);
+        let (result, moves) = self.change(|machine| machine.ticket(now, jitter, expires_after));
+        (result.map(|ticket| self.watch(ticket)), moves)
+    }
+
+    fn report(&self, ticket: Ticket, seen: Seen) -> Option<Transition> {
+        let counts = seen != Seen::Nothing && self.word() == Word::closed(ticket.era());
+        if !counts && !ticket.is_probe() {
+            return None;
+        }
+        let now = Stamp::now();
+        let jitter = self.jitter(now);
+        self.change(|machine| machine.report(now, jitter, ticket, seen))
+    }
+
+    fn watch(&self, ticket: Ticket) -> Watch<'_> {
+        Watch {
+            breaker: self,
+            ticket: Some(ticket),
+        }
+    }
+
+    fn word(&self) -> Word {
+        Word(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The only way to the machine of whoever may change it, so that no change can miss the word.
+    fn change<R>(&self, change: impl FnOnce(&mut Machine) -> R) -> R {
+        let mut machine = self.machine.lock();
+        let result = change(&mut machine);
+        let word = Word::of(&machine);
+        // Most results change nothing that the word tells; written all the same, it would have to travel
+        // to every core that looks.
+        if self.word() != word {
+            self.word.store(word.0, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Differs between processes by the seed and between openings by the time; nobody has to be unable to
+    /// guess it. The multiplier is 2⁶⁴ divided by the golden ratio (Knuth, volume 3, 6.4).
+    const fn jitter(&self, now: Stamp) -> Jitter {
+        let mixed = (self.seed ^ now.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Jitter((mixed >> 32) as u32)
+    }
+}
+
+impl Watch<'_> {
+    /// How the call ended. What it returns is for the observer.
+    pub(crate) fn saw(mut self, seen: Seen) -> Option<Transition> {
+        let ticket = self.ticket.take()?;
+        self.breaker.report(ticket, seen)
+    }
+
+    /// Whether the call is a probe.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.ticket.is_some_and(Ticket::is_probe)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take()
+            && ticket.is_probe()
+        {
+            let now = Stamp::now();
+            self.breaker
+                .change(|machine| machine.give_back(now, ticket));
+        }
+    }
+}
+
+fn rejected(until: Stamp, now: Stamp) -> Option<Rejected> {
+    let left = until.0.checked_sub(now.0).filter(|&left| left > 0)?;
+    Some(Rejected {
+        retry_after: Some(Duration::from_nanos(left)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Barrier, mpsc};
+    use std::thread;
+
+    use tokio::time::advance;
+
+    use super::super::settings::BreakerPolicy;
+    use super::super::transition::Cause;
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+    const SECOND: Duration = Duration::from_secs(1);
+    const FAILURE: Seen = Seen::Failure { slow: false };
+    const SUCCESS: Seen = Seen::Success { slow: false };
+
+    fn breaker(probes: u32) -> BreakerCell {
+        let policy = BreakerPolicy::new().with_consecutive(1).with_open_for(100 * MS);
+        BreakerCell::new(policy.with_probes(probes).demanded())
+    }
+
+    fn enter(breaker: &BreakerCell) -> Result<Watch<'_>, Rejected> {
+        let (result, _moves) = breaker.enter(SECOND);
+        assert_eq!(breaker.word(), Word::of(&breaker.machine.lock()), "a copy");
+        result
+    }
+
+    fn call(breaker: &BreakerCell, seen: Seen) -> Option<Transition> {
+        let Ok(watch) = enter(breaker) else {
+            panic!("it does not pass: {:?}", breaker.snapshot());
+        };
+        let transition = watch.saw(seen);
+        assert_eq!(breaker.word(), Word::of(&breaker.machine.lock()), "a copy");
+        transition
+    }
+
+    /// A breaker whose cool-down is over.
+    async fn cooled_down(probes: u32) -> BreakerCell {
+        let breaker = breaker(probes);
+        assert!(call(&breaker, FAILURE).is_some(), "it trips");
+        advance(120 * MS).await;
+        breaker
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn open_it_says_when_to_come_back_and_keeps_its_word() {
+        let breaker = breaker(1);
+        let opened = call(&breaker, FAILURE).expect("it trips");
+        let (Look::Open(rejected), _) = breaker.look() else {
+            panic!("it passes")
+        };
+        assert_eq!(rejected.retry_after, opened.open_for);
+        assert_eq!(enter(&breaker).err(), Some(rejected));
+        let left = opened.open_for.expect("a cool-down");
+        assert!(left >= 100 * MS && left < 120 * MS, "{left:?}");
+        advance(99 * MS).await;
+        assert!(enter(&breaker).is_err(), "too early");
+        advance(left.saturating_sub(99 * MS)).await;
+        assert_eq!(breaker.look().0, Look::HalfOpen);
+        let closed = call(&breaker, SUCCESS).map(|closed| closed.cause);
+        assert_eq!(closed, Some(Cause::ProbesSucceeded));
+        assert_eq!(breaker.look(), (Look::Pass, Moves::NONE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dropped_probe_gives_its_place_to_the_next() {
+        let breaker = cooled_down(1).await;
+        let probe = enter(&breaker).ok();
+        assert!(probe.as_ref().is_some_and(Watch::is_probe), "the first one");
+        assert!(enter(&breaker).is_err(), "there is one place");
+        drop(probe);
+        assert!(enter(&breaker).is_ok(), "it is free again");
+        assert_eq!(breaker.snapshot().0, State::HalfOpen);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_is_dropped_after_it_hung_has_failed() {
+        let breaker = cooled_down(1).await;
+        let hung = enter(&breaker).ok();
+        advance(SECOND + MS).await;
+        drop(hung);
+        let (look, moves) = breaker.look();
+        let causes: Vec<_> = moves.into_iter().map(|moved| moved.cause).collect();
+        assert_eq!(causes, [Cause::ProbeExpired]);
+        assert!(matches!(look, Look::Open(_)), "{look:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hundred_calls_that_say_nothing_leave_the_window_as_it_was() {
+        let breaker = breaker(1);
+        for _ in 0..50 {
+            assert_eq!(call(&breaker, Seen::Nothing), None);
+            drop(enter(&breaker));
+        }
+        assert_eq!(breaker.snapshot(), (State::Closed, Totals::default()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn late_results_of_the_closed_era_change_nothing() {
+        let breaker = breaker(2);
+        let late: Vec<_> = (0..3).filter_map(|_| enter(&breaker).ok()).collect();
+        assert!(call(&breaker, FAILURE).is_some(), "it trips");
+        advance(120 * MS).await;
+        let probe = enter(&breaker).ok();
+        for (late, seen) in late.into_iter().zip([SUCCESS, FAILURE, Seen::CutShort]) {
+            assert_eq!(late.saw(seen), None);
+        }
+        assert_eq!(breaker.snapshot().0, State::HalfOpen);
+        drop(probe);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hand_moves_it_and_the_look_follows() {
+        let breaker = breaker(1);
+        let by_hand = breaker.force_open().map(|moved| moved.cause);
+        assert_eq!(by_hand, Some(Cause::ByHand));
+        let shut = Rejected { retry_after: None };
+        assert_eq!(breaker.look().0, Look::Open(shut));
+        assert_eq!(enter(&breaker).err(), Some(shut));
+        assert!(breaker.disable().is_some(), "a move");
+        assert_eq!(breaker.look().0, Look::Pass);
+        assert_eq!(call(&breaker, FAILURE), None);
+        assert!(breaker.reset().is_some(), "a move");
+        assert!(call(&breaker, FAILURE).is_some(), "it counts again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_thousand_arrivals_on_eight_threads_as_many_pass_as_there_are_probes() {
+        for probes in [1, 2, 7] {
+            let breaker = cooled_down(probes).await;
+            let (start, runtime) = (Barrier::new(8), tokio::runtime::Handle::current());
+            let arrive = || {
+                let _clock = runtime.enter();
+                start.wait();
+                let mut half_opened = 0;
+                let passed: Vec<_> = (0..125)
+                    .filter_map(|_| {
+                        let (result, moves) = breaker.enter(SECOND);
+                        half_opened += moves.into_iter().count();
+                        result.ok()
+                    })
+                    .collect();
+                (passed, half_opened)
+            };
+            let (passed, half_opened) = thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(arrive)).collect();
+                let joined = threads
+                    .into_iter()
+                    .map(|thread| thread.join().expect("no panic"));
+                joined.fold((Vec::new(), 0), |(mut all, sum), (passed, half_opened)| {
+                    all.extend(passed);
+                    (all, sum + half_opened)
+                })
+            });
+            assert_eq!((passed.len(), half_opened), (probes as usize, 1));
+            let last = passed
+                .into_iter()
+                .filter_map(|watch| watch.saw(SUCCESS))
+                .last();
+            assert_eq!(last.map(|moved| moved.to), Some(State::Closed));
+        }
+    }
+
+    /// Tells it in a minute of real time at the latest, and does not hang.
+    #[test]
+    fn what_counts_for_nothing_and_what_passes_takes_no_lock() {
+        let breaker = breaker(1);
+        let late = enter(&breaker).ok();
+        assert_eq!(breaker.reset(), None);
+        thread::scope(|scope| {
+            let held = breaker.machine.lock();
+            let (sender, done) = mpsc::channel();
+            let breaker = &breaker;
+            scope.spawn(move || {
+                let passes = breaker.look().0 == Look::Pass;
+                let nothing = breaker
+                    .enter(SECOND)
+                    .0
+                    .map(|watch| watch.saw(Seen::Nothing));
+                drop(breaker.enter(SECOND).0);
+                let late = late.and_then(|watch| watch.saw(FAILURE));
+                sender.send((passes, nothing, late)).is_ok()
+            });
+            let result = done.recv_timeout(60 * SECOND);
+            drop(held);
+            assert_eq!(result, Ok((true, Ok(None), None)));
+        });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_result_is_lost_between_threads() {
+        let breaker = BreakerCell::new(BreakerPolicy::new().failure_ppm(1_000_000).demanded());
+        let runtime = tokio::runtime::Handle::current();
+        thread::scope(|scope| {
+            for thread in 0..8_u32 {
+                let (breaker, runtime) = (&breaker, &runtime);
+                scope.spawn(move || {
+                    let _clock = runtime.enter();
+                    for call in 0..500 {
+                        let watch = breaker.enter(SECOND).0.expect("it is closed");
+                        // The first of each thread succeeds, so that no share is ever 100 %.
+                        let seen = if call > 0 && thread % 2 == 0 {
+                            FAILURE
+                        } else {
+                            SUCCESS
+                        };
+                        assert_eq!(watch.saw(seen), None);
+                    }
+                });
+            }
+        });
+        let totals = Totals {
+            calls: 4_000,
+            failures: 4 * 499,
+            slow: 0,
+        };
+        assert_eq!(breaker.snapshot(), (State::Closed, totals));
+    }
+
+    #[test]
+    fn jitter_differs_from_breaker_to_breaker_and_from_time_to_time() {
+        let (one, other) = (breaker(1), breaker(1));
+        let draw = |breaker: &BreakerCell| {
+            (0..64)
+                .map(|at| breaker.jitter(Stamp(at * 1_000_000)).0)
+                .collect::<Vec<_>>()
+        };
+        let (first, second) = (draw(&one), draw(&other));
+        assert_ne!(first, second);
+        let low = first.iter().filter(|&&jitter| jitter < 1 << 31).count();
+        assert!((8..56).contains(&low), "{low} of 64 in the lower half");
+    }
+}

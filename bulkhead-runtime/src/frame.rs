@@ -1,0 +1,106 @@
+//! What the current task carries from call to call: its deadline, and the partitions that it holds.
+//!
+//! A frame holds while a future is polled. Whoever narrows the deadline, or holds a permit of a partition
+//! in whose queue a nested call could wait for it, says so around each poll of what runs inside; whatever
+//! is called in there finds it. So futures that are polled side by side, as by `join!`, do not see each
+//! other's, and a frame does not outlive a poll, whatever unwinds. The price is a thread-local write a poll,
+//! and only for those that have something to say.
+
+use std::cell::{Cell, RefCell};
+
+use crate::admission::Gate;
+use crate::function::Function;
+use crate::partition::Live;
+use crate::time::Instant;
+
+thread_local! {
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// From the outermost call to the innermost.
+    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A permit that is held around what is polled, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) live: &'static Live,
+    pub(crate) function: Option<&'static Function>,
+}
+
+/// The deadline of what is polled now.
+#[inline]
+pub(crate) fn deadline() -> Option<Instant> {
+    DEADLINE.get()
+}
+
+/// Polls with a deadline that is no later than the one that holds already.
+#[inline]
+pub(crate) fn narrowed<T>(deadline: Instant, poll: impl FnOnce() -> T) -> T {
+    let before = DEADLINE.get();
+    let narrower = before.map_or(deadline, |before| before.min(deadline));
+    DEADLINE.set(Some(narrower));
+    let _restored = Restored(before);
+    poll()
+}
+
+/// Polls while a permit is held.
+#[inline]
+pub(crate) fn holding<T>(held: Held, poll: impl FnOnce() -> T) -> T {
+    HELD.with_borrow_mut(|all| all.push(held));
+    let _let_go = LetGo(1);
+    poll()
+}
+
+/// Whose permit of the same partition is held around what is polled now: the innermost.
+pub(crate) fn holder(gate: &Gate) -> Option<Held> {
+    HELD.with_borrow(|all| {
+        let same = |held: &&Held| std::ptr::eq(&raw const held.live.gate, gate);
+        all.iter().rev().find(same).copied()
+    })
+}
+
+/// A frame on its way to another task.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    deadline: Option<Instant>,
+    held: Box<[Held]>,
+}
+
+impl Carried {
+    /// That of what is polled now.
+    pub(crate) fn current() -> Self {
+        Self {
+            deadline: deadline(),
+            held: HELD.with_borrow(|all| all.as_slice().into()),
+        }
+    }
+
+    /// Polls in it.
+    pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
+        HELD.with_borrow_mut(|all| all.extend_from_slice(&self.held));
+        let _let_go = LetGo(self.held.len());
+        match self.deadline {
+            Some(deadline) => narrowed(deadline, poll),
+            None => poll(),
+        }
+    }
+}
+
+/// Puts back the deadline that was, also when the poll unwinds.
+struct Restored(Option<Instant>);
+
+impl Drop for Restored {
+    #[inline]
+    fn drop(&mut self) {
+        DEADLINE.set(self.0);
+    }
+}
+
+/// Lets go of so many, also when the poll unwinds.
+struct LetGo(usize);
+
+impl Drop for LetGo {
+    #[inline]
+    fn drop(&mut self) {
+        HELD.with_borrow_mut(|all| all.truncate(all.len() - self.0));
+    }
+}

@@ -1,0 +1,59 @@
+//! A task that carries on what the one that spawned it carries.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use tokio::task::JoinHandle;
+
+use crate::frame::Carried;
+
+/// `tokio::spawn`, for a task that works for the caller of this one: it has the same
+/// [deadline](crate::Deadline), and calls of a partition of which a permit is held here do not wait for it.
+///
+/// A plain `tokio::spawn` starts without either, which is right for a task that goes on by itself.
+///
+/// # Panics
+/// Outside a tokio runtime.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use bulkhead_runtime::{spawn, Deadline};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tokio::task::JoinError> {
+/// let deadline = Deadline::after(Duration::from_secs(1));
+/// let seen = deadline
+///     .scope(async { spawn(async { Deadline::current() }).await })
+///     .await?;
+/// assert_eq!(seen, Some(deadline));
+/// # Ok(()) }
+/// ```
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    tokio::spawn(Carrying {
+        future,
+        carried: Carried::current(),
+    })
+}
+
+pin_project! {
+    struct Carrying<F> {
+        #[pin]
+        future: F,
+        carried: Carried,
+    }
+}
+
+impl<F: Future> Future for Carrying<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let future = this.future;
+        this.carried.around(|| future.poll(cx))
+    }
+}

@@ -5,10 +5,11 @@ mod kinds;
 use std::fmt;
 use std::time::Duration;
 
-pub use kinds::{BulkheadFull, CallTimeout, Closed, DeadlineExceeded, WaitTimeout};
+pub use kinds::{BreakerOpen, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, WaitTimeout};
 use kinds::{Late, SmallLoad};
 
 use crate::admission::{Bound, Rejection};
+use crate::frame;
 use crate::function::Function;
 use crate::partition::Partition;
 #[cfg(feature = "http")]
@@ -36,9 +37,13 @@ pub enum BulkheadError {
     /// The body ran for its whole `timeout` and was dropped.
     #[error(transparent)]
     CallTimeout(CallTimeout),
-    /// The caller's deadline passed in the queue; the body never ran.
+    /// The deadline passed, before the body could start or while it ran:
+    /// [`body_ran`](Self::body_ran) tells.
     #[error(transparent)]
     DeadlineExceeded(DeadlineExceeded),
+    /// A breaker is open; the body never ran.
+    #[error(transparent)]
+    BreakerOpen(BreakerOpen),
     /// The partition is closed; the body never ran.
     #[error(transparent)]
     Closed(Closed),
@@ -56,12 +61,15 @@ pub enum Reason {
     CallTimeout,
     /// [`BulkheadError::DeadlineExceeded`].
     DeadlineExceeded,
+    /// [`BulkheadError::BreakerOpen`].
+    BreakerOpen,
     /// [`BulkheadError::Closed`].
     Closed,
 }
 
 impl Reason {
-    /// `full`, `wait_timeout`, `call_timeout`, `deadline_exceeded`, `closed`.
+    /// `full`, `wait_timeout`, `call_timeout`, `deadline_exceeded`, `breaker_open`,
+    /// `closed`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,6 +77,7 @@ impl Reason {
             Self::WaitTimeout => "wait_timeout",
             Self::CallTimeout => "call_timeout",
             Self::DeadlineExceeded => "deadline_exceeded",
+            Self::BreakerOpen => "breaker_open",
             Self::Closed => "closed",
         }
     }
@@ -101,6 +110,7 @@ impl BulkheadError {
             Self::WaitTimeout(_) => Reason::WaitTimeout,
             Self::CallTimeout(_) => Reason::CallTimeout,
             Self::DeadlineExceeded(_) => Reason::DeadlineExceeded,
+            Self::BreakerOpen(_) => Reason::BreakerOpen,
             Self::Closed(_) => Reason::Closed,
         }
     }
@@ -109,7 +119,7 @@ impl BulkheadError {
     ///
     /// The time after which the queue will have moved on by one place more than now waits, at the
     /// mean time for which a permit was held: mean × (waiting + 1) ÷ max, at least 1 s, at most 30 s.
-    /// For a closed partition, 1 s.
+    /// For a breaker that is open, the time until its next probe. For a closed partition, 1 s.
     /// Callers that all wait exactly that long come back together: spread them, as the `Retry-After`
     /// of the web features does.
     #[must_use]
@@ -117,6 +127,9 @@ impl BulkheadError {
         match self {
             // It says nothing about how long.
             Self::Closed(_) => Some(SHORTEST_RETRY_AFTER),
+            Self::BreakerOpen(open) => open.retry_after(),
+            // The same answer would be too late again.
+            _ if self.body_ran() => None,
             _ => self.load().map(SmallLoad::retry_after),
         }
     }
@@ -124,7 +137,11 @@ impl BulkheadError {
     /// Whether the body ran, at least in part: if not, the call had no effect.
     #[must_use]
     pub fn body_ran(&self) -> bool {
-        matches!(self, Self::CallTimeout(_))
+        match self {
+            Self::CallTimeout(_) => true,
+            Self::DeadlineExceeded(late) => late.ran().is_some(),
+            _ => false,
+        }
     }
 
     /// How full the partition was when it rejected the call.
@@ -132,9 +149,9 @@ impl BulkheadError {
         match self {
             Self::Full(full) => Some(full.load),
             Self::WaitTimeout(late) => Some(late.0.load),
-            Self::DeadlineExceeded(late) => Some(late.0.load),
+            Self::DeadlineExceeded(late) => Some(late.0.load).filter(|load| load.ran().is_none()),
             Self::Closed(closed) => Some(closed.load),
-            Self::CallTimeout(_) => None,
+            Self::CallTimeout(_) | Self::BreakerOpen(_) => None,
         }
     }
 
@@ -150,6 +167,7 @@ impl BulkheadError {
             Self::WaitTimeout(late) => &late.0.origin,
             Self::CallTimeout(timeout) => &timeout.origin,
             Self::DeadlineExceeded(late) => &late.0.origin,
+            Self::BreakerOpen(open) => &open.origin,
             Self::Closed(closed) => &closed.origin,
         }
     }
@@ -163,6 +181,11 @@ impl BulkheadError {
             Rejection::Full(load) => Self::Full(BulkheadFull {
                 origin,
                 load: load.into(),
+                holder: frame::holder(&origin.partition.live().gate).and_then(|held| held.function),
+            }),
+            Rejection::Open(retry_after) => Self::BreakerOpen(BreakerOpen {
+                origin,
+                retry_after: retry_after.map(nanos),
             }),
             Rejection::Late {
                 bound,
@@ -180,6 +203,14 @@ impl BulkheadError {
                 }
             }
         }
+    }
+
+    pub(crate) fn stopped_by_deadline(origin: Origin, waited: Duration, ran: Duration) -> Self {
+        Self::DeadlineExceeded(DeadlineExceeded(Late {
+            origin,
+            waited: nanos(waited),
+            load: SmallLoad::of_a_body(ran),
+        }))
     }
 
     pub(crate) fn call_timeout(

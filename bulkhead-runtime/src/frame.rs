@@ -1,4 +1,5 @@
-//! What the current task carries from call to call: its deadline, and the partitions that it holds.
+//! What the current task carries from call to call: its deadline, the partitions that it holds, and what
+//! became of the calls inside.
 //!
 //! A frame holds while a future is polled. Whoever narrows the deadline, or holds a permit of a partition
 //! in whose queue a nested call could wait for it, says so around each poll of what runs inside; whatever
@@ -15,6 +16,7 @@ use crate::time::Instant;
 
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static ENDED: Cell<Ended> = const { Cell::new(Ended::NOTHING) };
     /// From the outermost call to the innermost.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
@@ -24,6 +26,51 @@ thread_local! {
 pub(crate) struct Held {
     pub(crate) live: &'static Live,
     pub(crate) function: Option<&'static Function>,
+}
+
+/// How many calls ended on this thread for reasons of our own. Compared before and after a poll, it tells
+/// whether one of those inside did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) rejected: u32,
+    /// By a deadline that they had inherited.
+    pub(crate) cut_short: u32,
+}
+
+impl Ended {
+    pub(crate) const NOTHING: Self = Self {
+        rejected: 0,
+        cut_short: 0,
+    };
+
+    #[inline]
+    pub(crate) fn so_far() -> Self {
+        ENDED.get()
+    }
+
+    #[cold]
+    pub(crate) fn note_rejected() {
+        let Self {
+            rejected,
+            cut_short,
+        } = ENDED.get();
+        ENDED.set(Self {
+            rejected: rejected.wrapping_add(1),
+            cut_short,
+        });
+    }
+
+    #[cold]
+    pub(crate) fn note_cut_short() {
+        let Self {
+            rejected,
+            cut_short,
+        } = ENDED.get();
+        ENDED.set(Self {
+            rejected,
+            cut_short: cut_short.wrapping_add(1),
+        });
+    }
 }
 
 /// The deadline of what is polled now.

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use crate::breaker::BreakerPolicy;
+use once_cell::race::OnceRef;
+
+use crate::breaker::{Breaker, BreakerPolicy};
 use crate::error::Origin;
 use crate::partition::{Live, Partition, State};
+use crate::time::{self, Instant};
 
 /// An annotated function: its partition, its path, and the keys that are its own.
 #[doc(hidden)]
@@ -19,6 +22,26 @@ pub struct Function {
     /// `Some` where it is said, with a `deadline` or without.
     margin: Option<Duration>,
     breaker: Option<BreakerPolicy>,
+    /// Where its breaker is declared.
+    site: (u32, u32),
+    /// The way to its breaker, found once.
+    operation: OnceRef<'static, Breaker>,
+}
+
+impl Narrowed {
+    /// A call that has whatever its caller has.
+    pub(crate) const NOT: Self = Self {
+        by: None,
+        is_own: false,
+    };
+}
+
+/// The deadline of one call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Narrowed {
+    pub(crate) by: Option<Instant>,
+    /// Whether it is the function's own, and not that of its caller.
+    pub(crate) is_own: bool,
 }
 
 /// A function with a breaker of its own, registered at link time, so that its breaker is there before the first
@@ -34,6 +57,11 @@ impl BreakerRegistration {
     }
 }
 
+/// The functions that have a breaker of their own.
+pub(crate) fn operations() -> impl Iterator<Item = &'static Function> {
+    inventory::iter::<BreakerRegistration>().map(|registration| registration.0)
+}
+
 inventory::collect!(BreakerRegistration);
 
 impl Function {
@@ -47,6 +75,8 @@ impl Function {
             deadline: None,
             margin: None,
             breaker: None,
+            site: (0, 0),
+            operation: OnceRef::new(),
         }
     }
 
@@ -75,11 +105,62 @@ impl Function {
     }
 
     #[must_use]
-    pub const fn with_breaker(self, breaker: BreakerPolicy) -> Self {
+    pub const fn with_breaker(self, breaker: BreakerPolicy, line: u32, column: u32) -> Self {
         Self {
             breaker: Some(breaker),
+            site: (line, column),
             ..self
         }
+    }
+
+    /// Whether they are one declaration, which some macros copy.
+    pub(crate) fn is_same_operation(&self, other: &Self) -> bool {
+        (self.path, self.site) == (other.path, other.site)
+    }
+
+    /// The breaker of this operation alone.
+    #[inline]
+    pub(crate) fn breaker(&'static self, live: &'static Live) -> Option<&'static Breaker> {
+        let policy = self.breaker?;
+        #[cfg(feature = "test-util")]
+        if crate::test::is_isolated() {
+            return Some(live.operation(self, policy));
+        }
+        Some(self.operation.get_or_init(|| live.operation(self, policy)))
+    }
+
+    pub(crate) fn partition(&self) -> &'static Partition {
+        self.partition
+    }
+
+    /// The longest time that its body can run, if that is bounded by itself.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_sub(self.margin.unwrap_or_default()));
+        self.timeout.into_iter().chain(left).min()
+    }
+
+    /// The deadline of a call that begins now and has inherited another.
+    pub(crate) fn narrowed(&self, inherited: Option<Instant>) -> Narrowed {
+        let own = self
+            .deadline
+            .map(|deadline| time::after(time::now(), deadline));
+        let margin = self.margin.unwrap_or_default();
+        let less_margin = |by: Instant| by.checked_sub(margin).unwrap_or(by);
+        Narrowed {
+            by: own.into_iter().chain(inherited).min().map(less_margin),
+            is_own: own.is_some_and(|own| inherited.is_none_or(|inherited| own <= inherited)),
+        }
+    }
+
+    /// Whether it asks for the deadline of its caller and has none of its own.
+    pub(crate) fn depends_on_a_deadline(&self) -> bool {
+        self.margin.is_some() && self.deadline.is_none()
+    }
+
+    pub(crate) fn has_deadline_keys(&self) -> bool {
+        self.margin.is_some() || self.deadline.is_some()
     }
 
     pub(crate) fn path(&self) -> &'static str {

@@ -110,13 +110,17 @@ mod web;
 
 pub use bulkhead_macros::{bulkhead, dependency, partition};
 
-pub use breaker::{BreakerPolicy, BreakerPolicyError};
+pub use breaker::{
+    Breaker, BreakerCause, BreakerPolicy, BreakerPolicyError, BreakerSnapshot, BreakerState,
+    BreakerTransition,
+};
 pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
 pub use deadline::{Deadline, Scope};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
 pub use error::{
-    BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason, WaitTimeout,
+    BreakerOpen, BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason,
+    WaitTimeout,
 };
 pub use mode::{Mode, UnknownMode};
 pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};

@@ -35,6 +35,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// As it was kept: `mode as u32`.
+    pub(crate) const fn of(number: u32) -> Self {
+        match number {
+            0 => Self::Enforce,
+            1 => Self::Observe,
+            _ => Self::Off,
+        }
+    }
+
     /// `enforce`, `observe`, `off`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -28,6 +28,9 @@ pub(crate) enum Outcome {
     TimedOut = 3,
     Panicked = 4,
     Cancelled = 5,
+    /// It was given a permit and never started, because its breaker had no place for it: no ending, but a
+    /// rejection.
+    Unstarted = 6,
 }
 
 impl From<Verdict> for Outcome {

@@ -7,14 +7,17 @@ use once_cell::race::OnceRef;
 use tokio::time::Instant;
 
 use crate::admission::Gate;
+use crate::breaker::{Breaker, BreakerPolicy};
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
+use crate::function::{self, Function};
 use crate::mode::Mode;
 #[cfg(feature = "tracing")]
 use crate::observer::Sampling;
 use crate::policy::{Policy, PolicyError};
 use crate::registry;
 use crate::snapshot::Snapshot;
+use crate::sync::StaticMutex;
 
 /// One named partition: its permits, its queue, its counts.
 ///
@@ -74,6 +77,9 @@ pub(crate) struct Live {
     /// The first declaration, by file and line; its policy holds.
     pub(crate) partition: &'static Partition,
     pub(crate) gate: Gate,
+    breaker: OnceRef<'static, Breaker>,
+    /// Those of functions; grows when one of them is first called or asked for.
+    operations: StaticMutex<Vec<&'static Breaker>>,
     #[cfg(feature = "tracing")]
     pub(crate) sampling: Sampling,
 }
@@ -103,13 +109,43 @@ impl fmt::Debug for Live {
 }
 
 impl Live {
-    pub(crate) fn new(partition: &'static Partition) -> Self {
-        Self {
+    /// A fresh state, which lives as long as the program.
+    pub(crate) fn leaked(partition: &'static Partition) -> &'static Self {
+        let live: &'static Self = Box::leak(Box::new(Self {
             partition,
             gate: Gate::new(partition.declared.policy),
+            breaker: OnceRef::new(),
+            operations: StaticMutex::new(Vec::new()),
             #[cfg(feature = "tracing")]
             sampling: Sampling::default(),
+        }));
+        if let Some(policy) = partition.declared.policy.breaker() {
+            live.breaker
+                .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy))));
         }
+        live
+    }
+
+    /// That of the partition.
+    #[inline]
+    pub(crate) fn breaker(&self) -> Option<&'static Breaker> {
+        self.breaker.get()
+    }
+
+    /// That of a function; made when it is first asked for.
+    pub(crate) fn operation(
+        &'static self,
+        function: &'static Function,
+        policy: BreakerPolicy,
+    ) -> &'static Breaker {
+        let mut operations = self.operations.lock();
+        if let Some(known) = operations.iter().find(|known| known.is_of(function)) {
+            return known;
+        }
+        let breaker: &'static Breaker =
+            Box::leak(Box::new(Breaker::new(self, Some(function), policy)));
+        operations.push(breaker);
+        breaker
     }
 }
 
@@ -360,6 +396,28 @@ impl Partition {
     pub fn take_snapshot(&self) -> Snapshot {
         let live = self.live();
         Snapshot::from_tally(live, &live.gate.tally_and_restart())
+    }
+
+    /// The breaker of the partition, if its policy has one. Those of functions are among
+    /// [`breakers`](Self::breakers).
+    #[must_use]
+    pub fn breaker(&self) -> Option<&'static Breaker> {
+        self.live().breaker()
+    }
+
+    /// Every breaker that stands before its permits: its own first, then those of functions, by path.
+    ///
+    /// They are there before the first call.
+    pub fn breakers(&self) -> impl Iterator<Item = &'static Breaker> + use<> {
+        let live = self.live();
+        let own = registry::identity(live.partition);
+        let mut functions: Vec<_> = function::operations()
+            .filter(|function| registry::identity(function.partition()) == own)
+            .filter_map(|function| function.breaker(live))
+            .collect();
+        functions.sort_by_key(|breaker| (breaker.function(), std::ptr::from_ref(*breaker).addr()));
+        functions.dedup_by(|one, other| std::ptr::eq(*one, *other));
+        live.breaker().into_iter().chain(functions)
     }
 
     /// Says whether it rejects, for all handles of its identity, from now on.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 pub use inventory;
 
-pub use crate::call::{Answer, Ask, guard, guard_timed, once};
+pub use crate::call::{Answer, Ask, Contract, Guards, guard, guard_timed, once};
 use crate::dependency::Dependency;
 pub use crate::dependency::{DeclaredDependency, DependencyRegistration};
 pub use crate::function::{BreakerRegistration, Function};

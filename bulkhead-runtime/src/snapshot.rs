@@ -82,8 +82,10 @@ pub struct Rejected {
     pub full: u64,
     /// The `wait` was over.
     pub wait_timeout: u64,
-    /// The caller's deadline had passed.
+    /// The deadline had passed, or came too soon.
     pub deadline: u64,
+    /// A breaker was open, its own or that of the function.
+    pub breaker_open: u64,
     /// The partition was closed.
     pub closed: u64,
 }
@@ -92,7 +94,7 @@ impl Rejected {
     /// All of them.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.full + self.wait_timeout + self.deadline + self.closed
+        self.full + self.wait_timeout + self.deadline + self.breaker_open + self.closed
     }
 }
 
@@ -102,6 +104,7 @@ impl Sum for Rejected {
             full: sum.full + one.full,
             wait_timeout: sum.wait_timeout + one.wait_timeout,
             deadline: sum.deadline + one.deadline,
+            breaker_open: sum.breaker_open + one.breaker_open,
             closed: sum.closed + one.closed,
         })
     }
@@ -126,6 +129,7 @@ impl Snapshot {
             full,
             wait_timeout,
             deadline,
+            breaker_open,
             closed,
             abandoned,
             outcomes,
@@ -138,6 +142,7 @@ impl Snapshot {
             full,
             wait_timeout,
             deadline,
+            breaker_open,
             closed,
         };
         let admitted = in_flight + outcomes.total();

@@ -154,7 +154,7 @@ pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
             if let Some(live) = states.iter().find(is_meant) {
                 return Some(*live);
             }
-            let live: &'static Live = Box::leak(Box::new(Live::new(registry::first(partition))));
+            let live = Live::leaked(registry::first(partition));
             states.push(live);
             Some(live)
         })
@@ -304,6 +304,7 @@ impl Expect {
             Reason::Full => rejected.full,
             Reason::WaitTimeout => rejected.wait_timeout,
             Reason::DeadlineExceeded => rejected.deadline,
+            Reason::BreakerOpen => rejected.breaker_open,
             Reason::Closed => rejected.closed,
             Reason::CallTimeout => outcomes.timed_out,
         };

@@ -29,6 +29,7 @@ pub(crate) struct Tally {
     pub(crate) granted: u32,
     pub(crate) waiting: u32,
     pub(crate) full: u64,
+    pub(crate) breaker_open: u64,
     pub(crate) wait_timeout: u64,
     pub(crate) deadline: u64,
     pub(crate) closed: u64,
@@ -37,10 +38,11 @@ pub(crate) struct Tally {
     pub(crate) mean: Duration,
 }
 
-/// Rejections of a full gate, and endings; a success is counted by the gate's word.
+/// Rejections of a full gate and of an open breaker, and endings; a success is counted by the gate's word.
 #[derive(Default)]
 pub(super) struct Counts {
     full: AtomicU64,
+    breaker_open: AtomicU64,
     failure: AtomicU64,
     ignored: AtomicU64,
     timed_out: AtomicU64,
@@ -52,6 +54,14 @@ impl Counts {
     #[inline]
     pub(super) fn rejected_full(&self) {
         self.full.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn rejected_by_breaker(&self, calls: u64) {
+        self.breaker_open.fetch_add(calls, Ordering::Relaxed);
+    }
+
+    pub(super) fn breaker_open(&self) -> u64 {
+        self.breaker_open.load(Ordering::Relaxed)
     }
 
     pub(super) fn full(&self) -> u64 {
@@ -67,6 +77,7 @@ impl Counts {
             Outcome::TimedOut => &self.timed_out,
             Outcome::Panicked => &self.panicked,
             Outcome::Cancelled => &self.cancelled,
+            Outcome::Unstarted => &self.breaker_open,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }

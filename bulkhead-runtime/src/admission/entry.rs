@@ -5,19 +5,26 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::flight::Flight;
-use super::gate::{Gate, Settled};
+use super::gate::{Gate, Obstacle, Settled};
 use super::rejection::Rejection;
 use super::waiter::Waiter;
-use super::waitlist::Bound;
+use super::waitlist::{Bound, Mark};
 use crate::time::{self, Instant, Timer};
 
 /// How long a call is ready to wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
-    /// As long as the policy says.
-    Wait,
-    /// Until an instant of the caller's.
-    Until(Instant),
+pub(crate) struct Patience {
+    /// Until then, in the place of the `wait` of the policy.
+    pub(crate) until: Option<Instant>,
+    /// When the call has to be done.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// Whether a call that finds no room queues.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Queues {
+    Never,
+    As(Mark),
 }
 
 /// The way in, poll by poll.
@@ -57,7 +64,15 @@ impl Waited {
     }
 }
 
+impl Patience {
+    fn is_usual(self) -> bool {
+        self.until.is_none() && self.deadline.is_none()
+    }
+}
+
 impl<'g> Entry<'g> {
+    /// `queues` is asked once, if there is no room.
+    ///
     /// Cancel safety: dropping the entry leaves the queue, and hands a grant on to the next.
     ///
     /// # Panics
@@ -68,16 +83,34 @@ impl<'g> Entry<'g> {
         &mut self,
         gate: &'g Gate,
         patience: Patience,
+        queues: impl FnOnce() -> Queues,
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Rejection>> {
-        if let (Self::Fresh, Patience::Wait) = (&self, patience)
+        if let Self::Fresh = self
+            && patience.is_usual()
             && let Some(flight) = gate.enter_at_once()
         {
             *self = Self::Done;
             return Poll::Ready(Ok(Passage::at_once(flight)));
         }
-        self.poll_queue(gate, patience, timer, cx)
+        self.poll_queue(gate, patience, queues, timer, cx)
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        matches!(self, Self::Fresh)
+    }
+
+    /// Leaves the queue, where it waits, because a breaker has opened.
+    #[cold]
+    pub(crate) fn turn_away(&mut self) -> Option<Rejection> {
+        match std::mem::replace(self, Self::Done) {
+            Self::Queued(waiter) => Some(waiter.turn_away()),
+            before => {
+                *self = before;
+                None
+            }
+        }
     }
 
     #[inline(never)]
@@ -85,13 +118,14 @@ impl<'g> Entry<'g> {
         &mut self,
         gate: &'g Gate,
         patience: Patience,
+        queues: impl FnOnce() -> Queues,
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'g>, Rejection>> {
         let result = match self {
             // The place is kept before the timer is armed: outside a runtime that panics, and the
             // drop of the waiter must find it in the queue.
-            Self::Fresh => match self.arrive(gate, patience, cx) {
+            Self::Fresh => match self.arrive(gate, patience, queues, cx) {
                 Arrival::Waits(waiter) => ready!(waiter.poll_time(timer, cx)),
                 Arrival::Ready(result) => result,
             },
@@ -103,30 +137,44 @@ impl<'g> Entry<'g> {
     }
 
     /// Joins the queue, unless it is in or out at once.
-    fn arrive(&mut self, gate: &'g Gate, patience: Patience, cx: &Context<'_>) -> Arrival<'_, 'g> {
-        let (since, until, bound) = match patience {
-            Patience::Wait => {
-                if let Some(rejection) = gate.reject_at_once() {
-                    return Arrival::Ready(Err(rejection));
-                }
-                let since = time::now();
-                (since, time::after(since, gate.wait()), Bound::Wait)
+    fn arrive(
+        &mut self,
+        gate: &'g Gate,
+        patience: Patience,
+        queues: impl FnOnce() -> Queues,
+        cx: &Context<'_>,
+    ) -> Arrival<'_, 'g> {
+        if patience.is_usual()
+            && let Some(rejection) = gate.reject_at_once()
+        {
+            return Arrival::Ready(Err(rejection));
+        }
+        let since = time::now();
+        let latest = patience.deadline.map(|by| gate.latest_start(by));
+        let end = patience.until.into_iter().chain(latest).min();
+        if let Some(end) = end {
+            if end <= since {
+                return Arrival::Ready(gate.enter_despite(Obstacle::Spent).map(Passage::at_once));
             }
-            Patience::Until(deadline) => {
-                let since = time::now();
-                if deadline <= since {
-                    if let Some(load) = gate.reject_spent() {
-                        return Arrival::Ready(Err(Rejection::spent(load)));
-                    }
-                    // Where it is let in all the same, that is counted with its admission.
-                } else if let Some(flight) = gate.enter_at_once() {
-                    return Arrival::Ready(Ok(Passage::at_once(flight)));
+            if let Some(flight) = gate.enter_at_once() {
+                return Arrival::Ready(Ok(Passage::at_once(flight)));
+            }
+        }
+        let Queues::As(mark) = queues() else {
+            return Arrival::Ready(gate.try_enter().map(Passage::at_once));
+        };
+        let (until, bound) = match (end, patience.until) {
+            (Some(end), Some(_)) => (end, Bound::Deadline),
+            (end, _) => {
+                let wait = time::after(since, gate.wait());
+                match end.filter(|&end| end < wait) {
+                    Some(end) => (end, Bound::Deadline),
+                    None => (wait, Bound::Wait),
                 }
-                let until = deadline.min(time::after(since, Duration::MAX));
-                (since, until, Bound::Deadline)
             }
         };
-        match gate.join(cx.waker(), since, until, bound) {
+        let until = until.min(time::after(since, Duration::MAX));
+        match gate.join(cx.waker(), since, until, bound, mark) {
             Settled::Queued { slot, watch } => {
                 let waiter = Waiter::new(gate, slot, bound, since, until).watching(watch);
                 *self = Self::Queued(waiter);
@@ -147,7 +195,7 @@ enum Arrival<'e, 'g> {
 }
 
 impl<'g> Passage<'g> {
-    fn at_once(flight: Flight<'g>) -> Self {
+    pub(crate) fn at_once(flight: Flight<'g>) -> Self {
         Self {
             flight,
             waited: None,

@@ -46,10 +46,11 @@ impl<'g> Flight<'g> {
 impl Drop for Flight<'_> {
     #[inline]
     fn drop(&mut self) {
+        let outcome = self.note.outcome();
         if let Some(since) = self.note.since() {
-            self.gate.sample(since.elapsed());
+            self.gate.sample(since, outcome);
         }
-        self.gate.leave(self.note.outcome());
+        self.gate.leave(outcome);
     }
 }
 
@@ -82,7 +83,8 @@ impl Note {
             2 => Outcome::Ignored,
             3 => Outcome::TimedOut,
             4 => Outcome::Panicked,
-            _ => Outcome::Cancelled,
+            5 => Outcome::Cancelled,
+            _ => Outcome::Unstarted,
         }
     }
 
@@ -106,6 +108,7 @@ mod tests {
             Outcome::TimedOut,
             Outcome::Panicked,
             Outcome::Cancelled,
+            Outcome::Unstarted,
         ];
         for outcome in outcomes {
             let untimed = Note::UNTIMED.with(outcome);

@@ -20,6 +20,7 @@ mod arriving;
 mod control;
 mod waiting;
 
+pub(crate) use arriving::Obstacle;
 pub(super) use arriving::Settled;
 
 use std::fmt;
@@ -32,10 +33,11 @@ use super::terms::Terms;
 use super::waitlist::{Bound, Waitlist};
 use super::word::Word;
 use crate::foreign::harmless;
+use crate::mode::Mode;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Highest, Mutex, Ordering, OwnLine};
-use crate::time::Instant;
+use crate::time::{Instant, Stamp};
 
 pub(crate) struct Gate {
     entrance: OwnLine<Entrance>,
@@ -57,6 +59,9 @@ struct Entrance {
     max: AtomicU32,
     queue: AtomicU32,
     wait: AtomicU64,
+    mode: AtomicU32,
+    /// The mean time of a call as the policy has it: with less time left there is no sense in beginning one.
+    expected: Duration,
 }
 
 /// What only the lock protects, counts of what happens under it included.
@@ -90,12 +95,16 @@ pub(super) enum Turn<'g> {
 pub(super) enum Over {
     Late(Load),
     Closed(Load),
+    /// A breaker opened.
+    Open,
 }
 
 /// How a waiter leaves the queue without a permit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaving {
     Late(Bound),
+    /// It joined just when a breaker opened.
+    Open,
     Abandoned,
 }
 
@@ -130,6 +139,11 @@ impl Gate {
             max: AtomicU32::new(terms.max),
             queue: AtomicU32::new(terms.queue),
             wait: AtomicU64::new(packed(terms.wait)),
+            mode: AtomicU32::new(terms.mode as u32),
+            expected: match policy.measured() {
+                Some(measured) => measured.mean(),
+                None => Duration::ZERO,
+            },
         };
         let ledger = Ledger {
             terms,
@@ -155,15 +169,28 @@ impl Gate {
         unpacked(self.entrance.wait.load(Ordering::Relaxed))
     }
 
+    /// The latest instant at which a call can begin that has to be done by `deadline`.
+    pub(crate) fn latest_start(&self, deadline: Instant) -> Instant {
+        let expected = self.entrance.expected;
+        deadline.checked_sub(expected).unwrap_or(deadline)
+    }
+
+    /// Whether it rejects.
+    pub(crate) fn mode_now(&self) -> Mode {
+        Mode::of(self.entrance.mode.load(Ordering::Relaxed))
+    }
+
     /// Calls that may wait.
     pub(crate) fn queue(&self) -> u32 {
         self.entrance.queue.load(Ordering::Relaxed)
     }
 
-    /// The time for which a permit was held.
+    /// For how long a permit was held. One that was taken for a call which then did not start says nothing.
     #[cold]
-    pub(super) fn sample(&self, held: Duration) {
-        self.entrance.mean.sample(held);
+    pub(super) fn sample(&self, since: Stamp, outcome: Outcome) {
+        if outcome != Outcome::Unstarted {
+            self.entrance.mean.sample(since.elapsed());
+        }
     }
 
     /// One call fewer in flight, counted as `outcome`; the permit goes to the head of the queue.
@@ -334,6 +361,16 @@ impl Gate {
         self.entrance.unclaimed.load(Ordering::Acquire)
     }
 
+    fn count(&self, ledger: &mut Ledger, leaving: Leaving) {
+        let count = match leaving {
+            Leaving::Late(Bound::Wait) => &mut ledger.wait_timeout,
+            Leaving::Late(Bound::Deadline) => &mut ledger.deadline,
+            Leaving::Open => return self.counts.rejected_by_breaker(1),
+            Leaving::Abandoned => &mut ledger.abandoned,
+        };
+        *count += 1;
+    }
+
     fn load_at(&self, word: Word, waiting: u32) -> Load {
         Load {
             in_flight: word.in_flight(),
@@ -348,17 +385,6 @@ impl Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Gate")
-    }
-}
-
-impl Ledger {
-    fn count(&mut self, leaving: Leaving) {
-        let count = match leaving {
-            Leaving::Late(Bound::Wait) => &mut self.wait_timeout,
-            Leaving::Late(Bound::Deadline) => &mut self.deadline,
-            Leaving::Abandoned => &mut self.abandoned,
-        };
-        *count += 1;
     }
 }
 

@@ -21,9 +21,9 @@ mod waitlist;
 mod word;
 
 pub(crate) use counts::{Load, Tally};
-pub(crate) use entry::{Entry, Passage, Patience, Waited};
+pub(crate) use entry::{Entry, Passage, Patience, Queues, Waited};
 pub(crate) use flight::Flight;
-pub(crate) use gate::Gate;
+pub(crate) use gate::{Gate, Obstacle};
 pub(crate) use rejection::Rejection;
 pub(crate) use terms::Terms;
-pub(crate) use waitlist::Bound;
+pub(crate) use waitlist::{Bound, Mark};

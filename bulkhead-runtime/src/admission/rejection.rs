@@ -9,6 +9,8 @@ use super::waitlist::Bound;
 pub(crate) enum Rejection {
     Full(Load),
     Closed(Load),
+    /// A breaker is open; the time until its next probe, if that is known.
+    Open(Option<Duration>),
     /// Its patience was over before it was its turn.
     Late {
         bound: Bound,

@@ -96,9 +96,20 @@ impl<'g> Waiter<'g> {
         Poll::Ready(Err(self.rejection(over)))
     }
 
+    /// Leaves the queue because a breaker has opened.
+    pub(super) fn turn_away(mut self) -> Rejection {
+        let slot = self
+            .slot
+            .take()
+            .expect("an entry drops its waiter when it is done");
+        let over = self.gate.leave_queue(slot, Leaving::Open);
+        self.rejection(over)
+    }
+
     fn rejection(&self, over: Over) -> Rejection {
         match over {
             Over::Closed(load) => Rejection::Closed(load),
+            Over::Open => Rejection::Open(None),
             Over::Late(load) => Rejection::Late {
                 bound: self.bound,
                 waited: time::now().saturating_duration_since(self.since),

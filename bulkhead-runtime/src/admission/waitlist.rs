@@ -11,7 +11,7 @@
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
-//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`] |
+//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`], [`Waitlist::turn_away`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
 use std::task::Waker;
@@ -27,6 +27,19 @@ pub(crate) enum Bound {
     Deadline,
 }
 
+/// Whose a place in the queue is, where somebody may turn away those of one alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Mark(pub(crate) usize);
+
+/// Why a waiter was turned away before its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Away {
+    /// The gate was closed.
+    Closed,
+    /// A breaker opened.
+    Open,
+}
+
 /// The index of a slot.
 pub(crate) type SlotIndex = u32;
 
@@ -40,8 +53,8 @@ pub(super) enum State {
     /// The grant, or the place in the queue, was taken back when its time was up, and that is counted;
     /// nothing is left for the waiter to give back.
     Revoked,
-    /// The gate was closed; that is counted, too.
-    TurnedAway,
+    /// That is counted, too.
+    TurnedAway(Away),
 }
 
 struct Slot {
@@ -53,6 +66,7 @@ struct Slot {
     before: SlotIndex,
     after: SlotIndex,
     bound: Bound,
+    mark: Mark,
     state: State,
 }
 
@@ -130,7 +144,13 @@ impl Waitlist {
     }
 
     /// Joins at the tail.
-    pub(super) fn join(&mut self, waker: Waker, until: Instant, bound: Bound) -> SlotIndex {
+    pub(super) fn join(
+        &mut self,
+        waker: Waker,
+        until: Instant,
+        bound: Bound,
+        mark: Mark,
+    ) -> SlotIndex {
         let waits = self.slots.get(self.waiting.tail as usize);
         let last = waits.or_else(|| self.slots.get(self.granted.tail as usize));
         let watch = last.and_then(|last| {
@@ -147,6 +167,7 @@ impl Waitlist {
             before: NONE,
             after: NONE,
             bound,
+            mark,
             state: State::Waiting,
         };
         let index = self.place(slot);
@@ -188,7 +209,24 @@ impl Waitlist {
 
     /// Takes the head out of the queue for good; its waker is to be woken outside the lock.
     pub(super) fn turn_head_away(&mut self) -> Option<Waker> {
-        self.take_head(State::TurnedAway)?.1
+        self.take_head(State::TurnedAway(Away::Closed))?.1
+    }
+
+    /// Takes all out of the queue whose mark is `mark`, or all there are; their wakers are to be woken
+    /// outside the lock.
+    pub(super) fn turn_away(&mut self, mark: Option<Mark>) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        let mut index = self.waiting.head;
+        while let Some(slot) = self.slots.get_mut(index as usize) {
+            let (at, next) = (index, slot.after);
+            index = next;
+            if mark.is_none_or(|mark| slot.mark == mark) {
+                slot.state = State::TurnedAway(Away::Open);
+                wakers.extend(slot.waker.take());
+                unlink(&mut self.slots, &mut self.waiting, at);
+            }
+        }
+        wakers
     }
 
     fn take_head(&mut self, becomes: State) -> Option<(SlotIndex, Option<Waker>)> {
@@ -219,7 +257,7 @@ impl Waitlist {
         match was {
             State::Waiting => unlink(&mut self.slots, &mut self.waiting, index),
             State::Granted => unlink(&mut self.slots, &mut self.granted, index),
-            State::Revoked | State::TurnedAway => {}
+            State::Revoked | State::TurnedAway(_) => {}
             State::Vacant => return (was, waker),
         }
         self.slots[index as usize].after = self.vacant;

@@ -7,13 +7,14 @@
 //! The word is read and written without ordering. It publishes nothing but itself, and who reads an older
 //! one is answered as if it had come a moment earlier.
 
+use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use super::machine::{Look, Machine, Rejected, Seen, Ticket};
 use super::rules::Jitter;
 use super::settings::Settings;
-use super::transition::{Moves, State, Transition};
+use super::transition::{BreakerState, BreakerTransition, Moves};
 use super::window::Totals;
 use super::word::{Answer, Word};
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -27,6 +28,7 @@ pub(crate) struct BreakerCell {
 }
 
 /// One call that passed: it owes the breaker one report. Dropped, it reports [`Seen::Nothing`].
+#[derive(Debug)]
 #[must_use = "dropped at once, the call counts for nothing, and a probe's place goes to the next"]
 pub(crate) struct Watch<'a> {
     breaker: &'a BreakerCell,
@@ -81,22 +83,22 @@ impl BreakerCell {
     }
 
     /// Lets no call pass until that is undone by hand.
-    pub(crate) fn force_open(&self) -> Option<Transition> {
+    pub(crate) fn force_open(&self) -> Option<BreakerTransition> {
         self.change(Machine::force_open)
     }
 
     /// Lets every call pass and counts none, until that is undone by hand.
-    pub(crate) fn disable(&self) -> Option<Transition> {
+    pub(crate) fn disable(&self) -> Option<BreakerTransition> {
         self.change(Machine::disable)
     }
 
     /// Closes, and forgets everything.
-    pub(crate) fn reset(&self) -> Option<Transition> {
+    pub(crate) fn reset(&self) -> Option<BreakerTransition> {
         self.change(Machine::reset)
     }
 
     /// The state, and the calls in its window.
-    pub(crate) fn snapshot(&self) -> (State, Totals) {
+    pub(crate) fn snapshot(&self) -> (BreakerState, Totals) {
         let now = Stamp::now();
         let machine = self.machine.lock();
         (machine.state(), machine.totals(now))
@@ -119,12 +121,11 @@ impl BreakerCell {
         (result.map(|ticket| self.watch(ticket)), moves)
     }
 
-    fn report(&self, ticket: Ticket, seen: Seen) -> Option<Transition> {
+    fn report(&self, now: Stamp, ticket: Ticket, seen: Seen) -> Option<BreakerTransition> {
         let counts = seen != Seen::Nothing && self.word() == Word::closed(ticket.era());
         if !counts && !ticket.is_probe() {
             return None;
         }
-        let now = Stamp::now();
         let jitter = self.jitter(now);
         self.change(|machine| machine.report(now, jitter, ticket, seen))
     }
@@ -162,13 +163,14 @@ impl BreakerCell {
 }
 
 impl Watch<'_> {
-    /// How the call ended. What it returns is for the observer.
-    pub(crate) fn saw(mut self, seen: Seen) -> Option<Transition> {
+    /// How the call ended, at `now`. What it returns is for the observer.
+    pub(crate) fn saw(mut self, now: Stamp, seen: Seen) -> Option<BreakerTransition> {
         let ticket = self.ticket.take()?;
-        self.breaker.report(ticket, seen)
+        self.breaker.report(now, ticket, seen)
     }
 
     /// Whether the call is a probe.
+    #[cfg(test)]
     pub(crate) fn is_probe(&self) -> bool {
         self.ticket.is_some_and(Ticket::is_probe)
     }
@@ -183,6 +185,13 @@ impl Drop for Watch<'_> {
             self.breaker
                 .change(|machine| machine.give_back(now, ticket));
         }
+    }
+}
+
+/// Names itself only: what is inside is behind a lock.
+impl fmt::Debug for BreakerCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BreakerCell")
     }
 }
 
@@ -201,7 +210,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::super::settings::BreakerPolicy;
-    use super::super::transition::Cause;
+    use super::super::transition::BreakerCause;
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -210,7 +219,9 @@ mod tests {
     const SUCCESS: Seen = Seen::Success { slow: false };
 
     fn breaker(probes: u32) -> BreakerCell {
-        let policy = BreakerPolicy::new().with_consecutive(1).with_open_for(100 * MS);
+        let policy = BreakerPolicy::new()
+            .with_consecutive(1)
+            .with_open_for(100 * MS);
         BreakerCell::new(policy.with_probes(probes).demanded())
     }
 
@@ -220,11 +231,11 @@ mod tests {
         result
     }
 
-    fn call(breaker: &BreakerCell, seen: Seen) -> Option<Transition> {
+    fn call(breaker: &BreakerCell, seen: Seen) -> Option<BreakerTransition> {
         let Ok(watch) = enter(breaker) else {
             panic!("it does not pass: {:?}", breaker.snapshot());
         };
-        let transition = watch.saw(seen);
+        let transition = watch.saw(Stamp::now(), seen);
         assert_eq!(breaker.word(), Word::of(&breaker.machine.lock()), "a copy");
         transition
     }
@@ -253,7 +264,7 @@ mod tests {
         advance(left.saturating_sub(99 * MS)).await;
         assert_eq!(breaker.look().0, Look::HalfOpen);
         let closed = call(&breaker, SUCCESS).map(|closed| closed.cause);
-        assert_eq!(closed, Some(Cause::ProbesSucceeded));
+        assert_eq!(closed, Some(BreakerCause::ProbesSucceeded));
         assert_eq!(breaker.look(), (Look::Pass, Moves::NONE));
     }
 
@@ -265,7 +276,7 @@ mod tests {
         assert!(enter(&breaker).is_err(), "there is one place");
         drop(probe);
         assert!(enter(&breaker).is_ok(), "it is free again");
-        assert_eq!(breaker.snapshot().0, State::HalfOpen);
+        assert_eq!(breaker.snapshot().0, BreakerState::HalfOpen);
     }
 
     #[tokio::test(start_paused = true)]
@@ -276,7 +287,7 @@ mod tests {
         drop(hung);
         let (look, moves) = breaker.look();
         let causes: Vec<_> = moves.into_iter().map(|moved| moved.cause).collect();
-        assert_eq!(causes, [Cause::ProbeExpired]);
+        assert_eq!(causes, [BreakerCause::ProbeExpired]);
         assert!(matches!(look, Look::Open(_)), "{look:?}");
     }
 
@@ -287,7 +298,10 @@ mod tests {
             assert_eq!(call(&breaker, Seen::Nothing), None);
             drop(enter(&breaker));
         }
-        assert_eq!(breaker.snapshot(), (State::Closed, Totals::default()));
+        assert_eq!(
+            breaker.snapshot(),
+            (BreakerState::Closed, Totals::default())
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -298,9 +312,9 @@ mod tests {
         advance(120 * MS).await;
         let probe = enter(&breaker).ok();
         for (late, seen) in late.into_iter().zip([SUCCESS, FAILURE, Seen::CutShort]) {
-            assert_eq!(late.saw(seen), None);
+            assert_eq!(late.saw(Stamp::now(), seen), None);
         }
-        assert_eq!(breaker.snapshot().0, State::HalfOpen);
+        assert_eq!(breaker.snapshot().0, BreakerState::HalfOpen);
         drop(probe);
     }
 
@@ -308,7 +322,7 @@ mod tests {
     async fn a_hand_moves_it_and_the_look_follows() {
         let breaker = breaker(1);
         let by_hand = breaker.force_open().map(|moved| moved.cause);
-        assert_eq!(by_hand, Some(Cause::ByHand));
+        assert_eq!(by_hand, Some(BreakerCause::ByHand));
         let shut = Rejected { retry_after: None };
         assert_eq!(breaker.look().0, Look::Open(shut));
         assert_eq!(enter(&breaker).err(), Some(shut));
@@ -350,9 +364,9 @@ mod tests {
             assert_eq!((passed.len(), half_opened), (probes as usize, 1));
             let last = passed
                 .into_iter()
-                .filter_map(|watch| watch.saw(SUCCESS))
+                .filter_map(|watch| watch.saw(Stamp::now(), SUCCESS))
                 .last();
-            assert_eq!(last.map(|moved| moved.to), Some(State::Closed));
+            assert_eq!(last.map(|moved| moved.to), Some(BreakerState::Closed));
         }
     }
 
@@ -371,9 +385,9 @@ mod tests {
                 let nothing = breaker
                     .enter(SECOND)
                     .0
-                    .map(|watch| watch.saw(Seen::Nothing));
+                    .map(|watch| watch.saw(Stamp::now(), Seen::Nothing));
                 drop(breaker.enter(SECOND).0);
-                let late = late.and_then(|watch| watch.saw(FAILURE));
+                let late = late.and_then(|watch| watch.saw(Stamp::now(), FAILURE));
                 sender.send((passes, nothing, late)).is_ok()
             });
             let result = done.recv_timeout(60 * SECOND);
@@ -399,7 +413,7 @@ mod tests {
                         } else {
                             SUCCESS
                         };
-                        assert_eq!(watch.saw(seen), None);
+                        assert_eq!(watch.saw(Stamp::now(), seen), None);
                     }
                 });
             }
@@ -409,7 +423,7 @@ mod tests {
             failures: 4 * 499,
             slow: 0,
         };
-        assert_eq!(breaker.snapshot(), (State::Closed, totals));
+        assert_eq!(breaker.snapshot(), (BreakerState::Closed, totals));
     }
 
     #[test]

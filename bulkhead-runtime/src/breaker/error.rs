@@ -45,13 +45,13 @@ pub enum BreakerPolicyError {
         /// The share, in parts of a million.
         slow_rate: u32,
     },
-    /// `window` below [`MIN_WINDOW`](super::settings::MIN_WINDOW).
+    /// `window` below 100 ms.
     #[non_exhaustive]
     WindowTooShort {
         /// The window.
         window: Duration,
     },
-    /// `window` above [`MAX_WINDOW`](super::settings::MAX_WINDOW).
+    /// `window` above 1 h.
     #[non_exhaustive]
     WindowTooLong {
         /// The window.
@@ -61,15 +61,15 @@ pub enum BreakerPolicyError {
     MinCallsZero,
     /// `consecutive = 0`.
     ConsecutiveZero,
-    /// `open_for` below [`MIN_OPEN_FOR`](super::settings::MIN_OPEN_FOR).
+    /// `open_for` below 1 ms.
     #[non_exhaustive]
     OpenForTooShort {
         /// The first cool-down.
         open_for: Duration,
     },
-    /// `open_for` above [`MAX_OPEN_FOR`](super::settings::MAX_OPEN_FOR).
+    /// `open_for` above 365 days.
     OpenForTooLong,
-    /// `max_open_for` above [`MAX_OPEN_FOR`](super::settings::MAX_OPEN_FOR).
+    /// `max_open_for` above 365 days.
     MaxOpenForTooLong,
     /// A longest cool-down that is shorter than the first.
     #[non_exhaustive]
@@ -81,7 +81,7 @@ pub enum BreakerPolicyError {
     },
     /// `probes = 0`.
     ProbesZero,
-    /// `probes` above [`MAX_PROBES`].
+    /// `probes` above 1,000.
     #[non_exhaustive]
     ProbesTooMany {
         /// The probes.

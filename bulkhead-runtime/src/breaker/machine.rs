@@ -22,7 +22,7 @@ use std::time::Duration;
 use super::probes::{ProbeNumber, Probes};
 use super::rules::{Jitter, cool_down, trips};
 use super::settings::Settings;
-use super::transition::{Cause, Moves, State, Transition};
+use super::transition::{BreakerCause, BreakerState, BreakerTransition, Moves};
 use super::window::{Sample, Totals, Window, nanos};
 use crate::time::Stamp;
 
@@ -143,7 +143,7 @@ impl Machine {
         jitter: Jitter,
         ticket: Ticket,
         seen: Seen,
-    ) -> Option<Transition> {
+    ) -> Option<BreakerTransition> {
         if ticket.era != self.era {
             return None;
         }
@@ -172,17 +172,17 @@ impl Machine {
     }
 
     /// Lets no call pass until that is undone by hand.
-    pub(crate) fn force_open(&mut self) -> Option<Transition> {
+    pub(crate) fn force_open(&mut self) -> Option<BreakerTransition> {
         self.by_hand(Phase::ForcedOpen)
     }
 
     /// Lets every call pass and counts none, until that is undone by hand.
-    pub(crate) fn disable(&mut self) -> Option<Transition> {
+    pub(crate) fn disable(&mut self) -> Option<BreakerTransition> {
         self.by_hand(Phase::Disabled)
     }
 
     /// Closes, and forgets everything: also where it is closed already, which is no transition.
-    pub(crate) fn reset(&mut self) -> Option<Transition> {
+    pub(crate) fn reset(&mut self) -> Option<BreakerTransition> {
         let closed = Phase::closed(&self.settings);
         if matches!(self.phase, Phase::Closed { .. }) {
             self.era += 1;
@@ -193,7 +193,7 @@ impl Machine {
         }
     }
 
-    pub(crate) const fn state(&self) -> State {
+    pub(crate) const fn state(&self) -> BreakerState {
         self.phase.state()
     }
 
@@ -251,7 +251,7 @@ impl Machine {
         jitter: Jitter,
         seen: Seen,
         sample: Sample,
-    ) -> Option<Transition> {
+    ) -> Option<BreakerTransition> {
         let Phase::Closed {
             window,
             consecutive,
@@ -275,7 +275,7 @@ impl Machine {
         jitter: Jitter,
         probe: ProbeNumber,
         sample: Sample,
-    ) -> Option<Transition> {
+    ) -> Option<BreakerTransition> {
         let Phase::HalfOpen { probes, openings } = &mut self.phase else {
             return None;
         };
@@ -284,18 +284,18 @@ impl Machine {
         }
         let openings = openings.saturating_add(1);
         if sample.failure {
-            return Some(self.open(now, jitter, openings, Cause::ProbeFailed));
+            return Some(self.open(now, jitter, openings, BreakerCause::ProbeFailed));
         }
         if sample.slow {
-            return Some(self.open(now, jitter, openings, Cause::ProbeSlow));
+            return Some(self.open(now, jitter, openings, BreakerCause::ProbeSlow));
         }
         let closed = Phase::closed(&self.settings);
         probes
             .succeed(probe)
-            .then(|| self.enter(closed, Cause::ProbesSucceeded))
+            .then(|| self.enter(closed, BreakerCause::ProbesSucceeded))
     }
 
-    fn reopen_if_outlived(&mut self, now: Stamp, jitter: Jitter) -> Option<Transition> {
+    fn reopen_if_outlived(&mut self, now: Stamp, jitter: Jitter) -> Option<BreakerTransition> {
         let Phase::HalfOpen { probes, openings } = &self.phase else {
             return None;
         };
@@ -304,36 +304,47 @@ impl Machine {
             expired,
             jitter,
             openings.saturating_add(1),
-            Cause::ProbeExpired,
+            BreakerCause::ProbeExpired,
         ))
     }
 
-    fn half_open_if_cooled_down(&mut self, now: Stamp) -> Option<Transition> {
+    fn half_open_if_cooled_down(&mut self, now: Stamp) -> Option<BreakerTransition> {
         let Phase::Open { until, openings } = self.phase else {
             return None;
         };
         let probes = Probes::new(self.settings.probes());
-        (until <= now).then(|| self.enter(Phase::HalfOpen { probes, openings }, Cause::CooledDown))
+        (until <= now).then(|| {
+            self.enter(
+                Phase::HalfOpen { probes, openings },
+                BreakerCause::CooledDown,
+            )
+        })
     }
 
-    fn open(&mut self, since: Stamp, jitter: Jitter, openings: u32, cause: Cause) -> Transition {
+    fn open(
+        &mut self,
+        since: Stamp,
+        jitter: Jitter,
+        openings: u32,
+        cause: BreakerCause,
+    ) -> BreakerTransition {
         let open_for = cool_down(&self.settings, openings, jitter);
         let until = after(since, open_for);
-        Transition {
+        BreakerTransition {
             open_for: Some(open_for),
             ..self.enter(Phase::Open { until, openings }, cause)
         }
     }
 
-    fn by_hand(&mut self, phase: Phase) -> Option<Transition> {
-        (self.phase.state() != phase.state()).then(|| self.enter(phase, Cause::ByHand))
+    fn by_hand(&mut self, phase: Phase) -> Option<BreakerTransition> {
+        (self.phase.state() != phase.state()).then(|| self.enter(phase, BreakerCause::ByHand))
     }
 
-    fn enter(&mut self, phase: Phase, cause: Cause) -> Transition {
+    fn enter(&mut self, phase: Phase, cause: BreakerCause) -> BreakerTransition {
         let from = self.phase.state();
         self.phase = phase;
         self.era += 1;
-        Transition {
+        BreakerTransition {
             from,
             to: self.phase.state(),
             era: self.era,
@@ -351,13 +362,13 @@ impl Phase {
         }
     }
 
-    const fn state(&self) -> State {
+    const fn state(&self) -> BreakerState {
         match self {
-            Self::Closed { .. } => State::Closed,
-            Self::Open { .. } => State::Open,
-            Self::HalfOpen { .. } => State::HalfOpen,
-            Self::ForcedOpen => State::ForcedOpen,
-            Self::Disabled => State::Disabled,
+            Self::Closed { .. } => BreakerState::Closed,
+            Self::Open { .. } => BreakerState::Open,
+            Self::HalfOpen { .. } => BreakerState::HalfOpen,
+            Self::ForcedOpen => BreakerState::ForcedOpen,
+            Self::Disabled => BreakerState::Disabled,
         }
     }
 }

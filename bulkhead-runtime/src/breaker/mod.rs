@@ -52,7 +52,8 @@
 //! trip and for how long. [`window`] counts calls, [`probes`] holds who is out, [`machine`] decides;
 //! [`transition`] is what it tells. All of these are pure: they take `now` and the jitter, and know no
 //! clock, no lock and no atomics. [`cell`] shares a machine between threads, behind a [`word`] that
-//! answers for it as long as nothing is wrong.
+//! answers for it as long as nothing is wrong. [`handle`] is what the public sees, and the way from a
+//! transition to the queue and to the observers.
 //!
 //! # Sources
 //!
@@ -66,6 +67,7 @@
 
 mod cell;
 mod error;
+mod handle;
 mod machine;
 #[cfg(test)]
 mod naive;
@@ -77,12 +79,9 @@ mod window;
 mod word;
 
 pub use error::BreakerPolicyError;
+pub use handle::{Breaker, BreakerSnapshot};
 pub use settings::BreakerPolicy;
+pub use transition::{BreakerCause, BreakerState, BreakerTransition};
 
-#[expect(unused_imports, reason = "not wired yet")]
-pub(crate) use {
-    cell::{BreakerCell, Watch},
-    machine::{Look, Rejected, Seen},
-    transition::{Cause, Moves, State, Transition},
-    window::Totals,
-};
+pub(crate) use cell::Watch;
+pub(crate) use machine::{Look, Seen};

@@ -12,7 +12,7 @@ use proptest::sample::Index;
 use super::machine::{Look, Machine, Seen, Ticket};
 use super::rules::Jitter;
 use super::settings::{BreakerPolicy, Settings};
-use super::transition::{Cause, State, Transition};
+use super::transition::{BreakerCause, BreakerState, BreakerTransition};
 use crate::time::Stamp;
 
 const MS: u64 = 1_000_000;
@@ -80,7 +80,7 @@ struct Probe {
 struct Naive {
     numbers: Numbers,
     /// Every state that it ever was in; its era is the last one's index.
-    states: Vec<State>,
+    states: Vec<BreakerState>,
     until: u64,
     calls: Vec<Call>,
     probes: Vec<Probe>,
@@ -90,7 +90,7 @@ struct Naive {
 type Held = (u64, Option<usize>);
 
 impl Naive {
-    fn state(&self) -> State {
+    fn state(&self) -> BreakerState {
         *self.states.last().expect("it began in one")
     }
 
@@ -101,8 +101,9 @@ impl Naive {
     /// How often it opened since it was last in another state than open and half-open.
     fn openings(&self) -> i32 {
         let row = self.states.iter().rev();
-        let row = row.take_while(|state| matches!(state, State::Open | State::HalfOpen));
-        i32::try_from(row.filter(|&&state| state == State::Open).count()).expect("few")
+        let row =
+            row.take_while(|state| matches!(state, BreakerState::Open | BreakerState::HalfOpen));
+        i32::try_from(row.filter(|&&state| state == BreakerState::Open).count()).expect("few")
     }
 
     fn out(&self) -> Vec<&Probe> {
@@ -121,21 +122,26 @@ impl Naive {
 
     fn edge(&self) -> Option<u64> {
         match self.state() {
-            State::Open => Some(self.until),
-            State::HalfOpen => self.out().iter().map(|probe| probe.expires).min(),
+            BreakerState::Open => Some(self.until),
+            BreakerState::HalfOpen => self.out().iter().map(|probe| probe.expires).min(),
             _ => None,
         }
     }
 
-    fn enter(&mut self, to: State) -> (State, State) {
+    fn enter(&mut self, to: BreakerState) -> (BreakerState, BreakerState) {
         let from = self.state();
         self.states.push(to);
         (from, to)
     }
 
     /// Takes the length of the cool-down from the machine, once it is one that may be.
-    fn open(&mut self, since: u64, told: Option<&Transition>, jitter: u32) -> (State, State) {
-        let moved = self.enter(State::Open);
+    fn open(
+        &mut self,
+        since: u64,
+        told: Option<&BreakerTransition>,
+        jitter: u32,
+    ) -> (BreakerState, BreakerState) {
+        let moved = self.enter(BreakerState::Open);
         let open_for = told.and_then(|told| told.open_for).expect("it opened, too");
         let grown = self.numbers.open_for as f64 * 2_f64.powi(self.openings() - 1);
         let factor = 1.0 + 0.2 * f64::from(jitter) / 4_294_967_296.0;
@@ -149,18 +155,20 @@ impl Naive {
     fn find_hung(
         &mut self,
         now: u64,
-        told: Option<&Transition>,
+        told: Option<&BreakerTransition>,
         jitter: u32,
-    ) -> Option<(State, State)> {
-        let expiry = self.edge().filter(|_| self.state() == State::HalfOpen)?;
+    ) -> Option<(BreakerState, BreakerState)> {
+        let expiry = self
+            .edge()
+            .filter(|_| self.state() == BreakerState::HalfOpen)?;
         (expiry < now).then(|| self.open(expiry, told, jitter))
     }
 
     fn look(&self, now: u64) -> &'static str {
         match self.state() {
-            State::Closed | State::Disabled => "pass",
-            State::Open if self.until <= now => "half-open",
-            State::HalfOpen if self.places() > 0 => "half-open",
+            BreakerState::Closed | BreakerState::Disabled => "pass",
+            BreakerState::Open if self.until <= now => "half-open",
+            BreakerState::HalfOpen if self.places() > 0 => "half-open",
             _ => "open",
         }
     }
@@ -168,20 +176,22 @@ impl Naive {
     fn retry_after(&self, now: u64) -> Option<Duration> {
         let edge = self
             .edge()
-            .filter(|_| self.state() != State::HalfOpen || self.places() == 0);
+            .filter(|_| self.state() != BreakerState::HalfOpen || self.places() == 0);
         let left = edge?.saturating_sub(now);
-        Some(Duration::from_nanos(if self.state() == State::HalfOpen {
-            left.min(self.numbers.open_for)
-        } else {
-            left
-        }))
+        Some(Duration::from_nanos(
+            if self.state() == BreakerState::HalfOpen {
+                left.min(self.numbers.open_for)
+            } else {
+                left
+            },
+        ))
     }
 
     fn take(&mut self, expires: u64) -> Option<Held> {
         let era = self.era();
         match self.state() {
-            State::Closed | State::Disabled => Some((era, None)),
-            State::HalfOpen if self.places() > 0 => {
+            BreakerState::Closed | BreakerState::Disabled => Some((era, None)),
+            BreakerState::HalfOpen if self.places() > 0 => {
                 let fate = Fate::Out;
                 self.probes.push(Probe { era, expires, fate });
                 Some((era, Some(self.probes.len() - 1)))
@@ -208,7 +218,7 @@ impl Naive {
 
     /// All calls, failures and slow ones in the window of this era.
     fn totals(&self, now: u64) -> [usize; 3] {
-        if self.state() != State::Closed {
+        if self.state() != BreakerState::Closed {
             return [0; 3];
         }
         let of_era = || self.calls.iter().filter(|call| call.era == self.era());
@@ -259,9 +269,9 @@ impl Naive {
         now: u64,
         held: Held,
         seen: Seen,
-        told: Option<&Transition>,
+        told: Option<&BreakerTransition>,
         jitter: u32,
-    ) -> Option<(State, State)> {
+    ) -> Option<(BreakerState, BreakerState)> {
         let (era, probe) = held;
         if era != self.era() {
             return None;
@@ -274,7 +284,7 @@ impl Naive {
             return Some(reopened);
         }
         match probe {
-            None if self.state() == State::Closed => {
+            None if self.state() == BreakerState::Closed => {
                 let of_era = self.calls.iter().filter(|call| call.era == era);
                 let newest = of_era.map(|call| call.slice).max().unwrap_or(0);
                 let slice = newest.max(now / (self.numbers.window / 10));
@@ -286,15 +296,15 @@ impl Naive {
                     return Some(self.open(now, told, jitter));
                 }
                 self.probes[probe].fate = Fate::Succeeded;
-                (self.succeeded() == self.numbers.probes).then(|| self.enter(State::Closed))
+                (self.succeeded() == self.numbers.probes).then(|| self.enter(BreakerState::Closed))
             }
             _ => None,
         }
     }
 
-    fn by_hand(&mut self, to: State) -> Option<(State, State)> {
+    fn by_hand(&mut self, to: BreakerState) -> Option<(BreakerState, BreakerState)> {
         let was = self.state();
-        if was == to && to != State::Closed {
+        if was == to && to != BreakerState::Closed {
             return None;
         }
         let moved = self.enter(to);
@@ -365,7 +375,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn names(moves: impl IntoIterator<Item = Transition>) -> Vec<(State, State)> {
+fn names(moves: impl IntoIterator<Item = BreakerTransition>) -> Vec<(BreakerState, BreakerState)> {
     moves
         .into_iter()
         .map(|moved| (moved.from, moved.to))
@@ -373,18 +383,18 @@ fn names(moves: impl IntoIterator<Item = Transition>) -> Vec<(State, State)> {
 }
 
 /// That each cause stands beside the move which it is the cause of.
-fn has_its_cause(told: &Transition) -> bool {
+fn has_its_cause(told: &BreakerTransition) -> bool {
     let of = |from, to| (told.from, told.to) == (from, to);
     match told.cause {
-        Cause::FailureRate(_) | Cause::SlowRate(_) | Cause::Consecutive(_) => {
-            of(State::Closed, State::Open)
+        BreakerCause::FailureRate(_)
+        | BreakerCause::SlowRate(_)
+        | BreakerCause::Consecutive { failures: _ } => of(BreakerState::Closed, BreakerState::Open),
+        BreakerCause::CooledDown => of(BreakerState::Open, BreakerState::HalfOpen),
+        BreakerCause::ProbeFailed | BreakerCause::ProbeSlow | BreakerCause::ProbeExpired => {
+            of(BreakerState::HalfOpen, BreakerState::Open)
         }
-        Cause::CooledDown => of(State::Open, State::HalfOpen),
-        Cause::ProbeFailed | Cause::ProbeSlow | Cause::ProbeExpired => {
-            of(State::HalfOpen, State::Open)
-        }
-        Cause::ProbesSucceeded => of(State::HalfOpen, State::Closed),
-        Cause::ByHand => told.to != State::Open && told.to != State::HalfOpen,
+        BreakerCause::ProbesSucceeded => of(BreakerState::HalfOpen, BreakerState::Closed),
+        BreakerCause::ByHand => told.to != BreakerState::Open && told.to != BreakerState::HalfOpen,
     }
 }
 
@@ -398,7 +408,7 @@ proptest! {
         let mut machine = Machine::new(settings(numbers));
         let mut naive = Naive {
             numbers,
-            states: vec![State::Closed],
+            states: vec![BreakerState::Closed],
             until: 0,
             calls: Vec::new(),
             probes: Vec::new(),
@@ -407,8 +417,8 @@ proptest! {
         let mut now = start;
         for (step, random) in steps {
             let (stamp, jitter) = (Stamp(now), Jitter(random));
-            let mut told: Vec<Transition> = Vec::new();
-            let mut expected: Vec<(State, State)> = Vec::new();
+            let mut told: Vec<BreakerTransition> = Vec::new();
+            let mut expected: Vec<(BreakerState, BreakerState)> = Vec::new();
             match step {
                 Step::Wait { nanos } => now += nanos,
                 Step::Back { nanos } => now = now.saturating_sub(nanos),
@@ -431,8 +441,8 @@ proptest! {
                     let (ticket, moves) = machine.ticket(stamp, jitter, Duration::from_nanos(expires_after));
                     told.extend(moves);
                     expected.extend(naive.find_hung(now, told.first(), random));
-                    if naive.look(now) == "half-open" && naive.state() == State::Open {
-                        expected.push(naive.enter(State::HalfOpen));
+                    if naive.look(now) == "half-open" && naive.state() == BreakerState::Open {
+                        expected.push(naive.enter(BreakerState::HalfOpen));
                     }
                     match (ticket, naive.take(now + expires_after)) {
                         (Ok(ticket), Some(model)) => held.push((ticket, model)),
@@ -456,15 +466,15 @@ proptest! {
                 }
                 Step::ForceOpen => {
                     told.extend(machine.force_open());
-                    expected.extend(naive.by_hand(State::ForcedOpen));
+                    expected.extend(naive.by_hand(BreakerState::ForcedOpen));
                 }
                 Step::Disable => {
                     told.extend(machine.disable());
-                    expected.extend(naive.by_hand(State::Disabled));
+                    expected.extend(naive.by_hand(BreakerState::Disabled));
                 }
                 Step::Reset => {
                     told.extend(machine.reset());
-                    expected.extend(naive.by_hand(State::Closed));
+                    expected.extend(naive.by_hand(BreakerState::Closed));
                 }
             }
             prop_assert!(told.iter().all(has_its_cause), "{:?}", told);
@@ -472,7 +482,7 @@ proptest! {
             prop_assert_eq!((machine.state(), machine.era()), (naive.state(), naive.era()));
             let totals = machine.totals(Stamp(now));
             prop_assert_eq!([totals.calls, totals.failures, totals.slow], naive.totals(now).map(|sum| sum as u64));
-            let until = naive.edge().filter(|_| naive.state() == State::Open);
+            let until = naive.edge().filter(|_| naive.state() == BreakerState::Open);
             prop_assert_eq!(machine.open_until(), until.map(Stamp));
         }
     }

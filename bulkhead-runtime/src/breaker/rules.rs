@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::settings::{PPM, Settings};
-use super::transition::Cause;
+use super::transition::BreakerCause;
 use super::window::{Totals, nanos};
 
 /// A random fraction, in parts of 2³²: 0 is none, `u32::MAX` is almost one.
@@ -15,12 +15,14 @@ const JITTER_PART: u64 = 5;
 
 /// Whether a breaker trips that counts these calls in its window, and so many failures since the last
 /// success. A share that is reached exactly trips.
-pub(super) fn trips(settings: &Settings, totals: Totals, consecutive: u32) -> Option<Cause> {
+pub(super) fn trips(settings: &Settings, totals: Totals, consecutive: u32) -> Option<BreakerCause> {
     if settings
         .consecutive()
         .is_some_and(|most| consecutive >= most)
     {
-        return Some(Cause::Consecutive(consecutive));
+        return Some(BreakerCause::Consecutive {
+            failures: consecutive,
+        });
     }
     if totals.calls < u64::from(settings.min_calls()) {
         return None;
@@ -28,10 +30,10 @@ pub(super) fn trips(settings: &Settings, totals: Totals, consecutive: u32) -> Op
     // A window counts less than 2³⁶ calls, and a million is less than 2²⁰: no product overflows.
     let reaches = |some: u64, ppm: u32| some * u64::from(PPM) >= totals.calls * u64::from(ppm);
     if reaches(totals.failures, settings.failure_rate()) {
-        return Some(Cause::FailureRate(totals));
+        return Some(BreakerCause::failure_rate(totals));
     }
     let slow_rate = settings.slow_rate()?;
-    reaches(totals.slow, slow_rate).then_some(Cause::SlowRate(totals))
+    reaches(totals.slow, slow_rate).then_some(BreakerCause::slow_rate(totals))
 }
 
 /// The cool-down of an opening, the `openings`-th in a row: `open_for`, doubled for each one before it, at
@@ -69,14 +71,20 @@ mod tests {
         let settings = BreakerPolicy::new().demanded();
         assert_eq!(trips(&settings, totals(19, 19, 19), 19), None);
         let all = totals(20, 20, 0);
-        assert_eq!(trips(&settings, all, 20), Some(Cause::FailureRate(all)));
+        assert_eq!(
+            trips(&settings, all, 20),
+            Some(BreakerCause::FailureRate(all))
+        );
     }
 
     #[test]
     fn a_share_that_is_reached_exactly_trips_and_one_call_less_does_not() {
         let settings = BreakerPolicy::new().failure_ppm(333_333).demanded();
         let third = totals(300, 100, 0);
-        assert_eq!(trips(&settings, third, 0), Some(Cause::FailureRate(third)));
+        assert_eq!(
+            trips(&settings, third, 0),
+            Some(BreakerCause::FailureRate(third))
+        );
         assert_eq!(trips(&settings, totals(300, 99, 0), 0), None);
         let all = BreakerPolicy::new().failure_ppm(PPM).demanded();
         assert_eq!(trips(&all, totals(1_000, 999, 0), 0), None);
@@ -91,7 +99,10 @@ mod tests {
         let slow = totals(20, 0, 20);
         assert_eq!(trips(&BreakerPolicy::new().demanded(), slow, 0), None);
         let settings = BreakerPolicy::new().with_slow(MS).slow_ppm(PPM).demanded();
-        assert_eq!(trips(&settings, slow, 0), Some(Cause::SlowRate(slow)));
+        assert_eq!(
+            trips(&settings, slow, 0),
+            Some(BreakerCause::SlowRate(slow))
+        );
         assert_eq!(trips(&settings, totals(20, 0, 19), 0), None);
     }
 
@@ -101,7 +112,7 @@ mod tests {
         assert_eq!(trips(&settings, totals(1, 1, 0), 2), None);
         assert_eq!(
             trips(&settings, totals(1, 1, 0), 3),
-            Some(Cause::Consecutive(3))
+            Some(BreakerCause::Consecutive { failures: 3 })
         );
     }
 

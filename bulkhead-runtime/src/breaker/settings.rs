@@ -13,19 +13,19 @@ use super::error::BreakerPolicyError;
 pub(crate) const PPM: u32 = 1_000_000;
 
 /// The shortest window: below it a tenth of the window is finer than a timer.
-pub const MIN_WINDOW: Duration = Duration::from_millis(100);
+pub(crate) const MIN_WINDOW: Duration = Duration::from_millis(100);
 
 /// The longest window.
-pub const MAX_WINDOW: Duration = Duration::from_secs(60 * 60);
+pub(crate) const MAX_WINDOW: Duration = Duration::from_secs(60 * 60);
 
 /// The shortest cool-down.
-pub const MIN_OPEN_FOR: Duration = Duration::from_millis(1);
+pub(crate) const MIN_OPEN_FOR: Duration = Duration::from_millis(1);
 
 /// The longest cool-down, before jitter.
-pub const MAX_OPEN_FOR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub(crate) const MAX_OPEN_FOR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The most probes.
-pub const MAX_PROBES: u32 = 1_000;
+pub(crate) const MAX_PROBES: u32 = 1_000;
 
 const DEFAULT_MAX_OPEN_FOR: Duration = Duration::from_secs(5 * 60);
 
@@ -107,7 +107,7 @@ impl BreakerPolicy {
         self.slow_ppm(ppm(percent))
     }
 
-    /// For how long a call counts: [`MIN_WINDOW`] to [`MAX_WINDOW`]; left out, 10 s.
+    /// For how long a call counts: 100 ms to 1 h; left out, 10 s.
     #[must_use]
     pub const fn with_window(mut self, window: Duration) -> Self {
         self.window = window;
@@ -129,14 +129,14 @@ impl BreakerPolicy {
         self
     }
 
-    /// The first cool-down: [`MIN_OPEN_FOR`] to [`MAX_OPEN_FOR`]; left out, 30 s.
+    /// The first cool-down: 1 ms to 365 days; left out, 30 s.
     #[must_use]
     pub const fn with_open_for(mut self, open_for: Duration) -> Self {
         self.open_for = open_for;
         self
     }
 
-    /// The longest cool-down, before jitter: from `open_for` to [`MAX_OPEN_FOR`]; left out, 5 min, or
+    /// The longest cool-down, before jitter: from `open_for` to 365 days; left out, 5 min, or
     /// `open_for` where that is longer.
     #[must_use]
     pub const fn with_max_open_for(mut self, max_open_for: Duration) -> Self {
@@ -144,7 +144,7 @@ impl BreakerPolicy {
         self
     }
 
-    /// How many probes succeed before it closes: 1 to [`MAX_PROBES`]; left out, 2.
+    /// How many probes succeed before it closes: 1 to 1,000; left out, 2.
     #[must_use]
     pub const fn with_probes(mut self, probes: u32) -> Self {
         self.probes = probes;
@@ -226,7 +226,11 @@ impl fmt::Display for BreakerPolicy {
         if let Some(slow_rate) = self.slow_rate {
             write!(f, ", slow_rate = {}%", percent(slow_rate))?;
         }
-        write!(f, ", window = {:?}, min_calls = {}", self.window, self.min_calls)?;
+        write!(
+            f,
+            ", window = {:?}, min_calls = {}",
+            self.window, self.min_calls
+        )?;
         if let Some(consecutive) = self.consecutive {
             write!(f, ", consecutive = {consecutive}")?;
         }
@@ -239,6 +243,8 @@ impl fmt::Display for BreakerPolicy {
 }
 
 impl Settings {
+    pub(crate) const DEFAULT: Self = Self(BreakerPolicy::new());
+
     /// The share of failures that opens, in parts of a million.
     #[must_use]
     pub(crate) const fn failure_rate(&self) -> u32 {
@@ -487,14 +493,8 @@ mod tests {
             ),
             (new.with_slow(Duration::ZERO), E::SlowZero),
             (slow.slow_ppm(0), E::SlowRateZero),
-            (
-                slow.slow_ppm(slow_rate),
-                E::SlowRateTooLarge { slow_rate },
-            ),
-            (
-                new.slow_ppm(5),
-                E::SlowRateWithoutSlow { slow_rate: 5 },
-            ),
+            (slow.slow_ppm(slow_rate), E::SlowRateTooLarge { slow_rate }),
+            (new.slow_ppm(5), E::SlowRateWithoutSlow { slow_rate: 5 }),
             (new.with_window(SHORT), E::WindowTooShort { window: SHORT }),
             (
                 new.with_window(MAX_WINDOW + NS),

@@ -14,7 +14,7 @@
 //! that does: then the machine is asked too early, and not too late.
 
 use super::machine::Machine;
-use super::transition::State;
+use super::transition::BreakerState;
 use crate::time::Stamp;
 
 /// A value of the word.
@@ -48,11 +48,11 @@ impl Word {
     pub(super) fn of(machine: &Machine) -> Self {
         let era = machine.era();
         match machine.state() {
-            State::Closed => Self::closed(era),
-            State::Disabled => Self::new(DISABLED, era),
-            State::ForcedOpen => Self::new(FORCED_OPEN, 0),
-            State::HalfOpen => Self::new(HALF_OPEN, 0),
-            State::Open => Self::new(OPEN, machine.open_until().map_or(0, |until| until.0)),
+            BreakerState::Closed => Self::closed(era),
+            BreakerState::Disabled => Self::new(DISABLED, era),
+            BreakerState::ForcedOpen => Self::new(FORCED_OPEN, 0),
+            BreakerState::HalfOpen => Self::new(HALF_OPEN, 0),
+            BreakerState::Open => Self::new(OPEN, machine.open_until().map_or(0, |until| until.0)),
         }
     }
 

@@ -6,8 +6,9 @@ use std::pin::pin;
 
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::admission::Flight;
+use super::permit::ByHand;
 use crate::error::BulkheadError;
+use crate::frame::Carried;
 use crate::outcome::Outcome;
 use crate::partition::Partition;
 
@@ -15,11 +16,16 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     partition: &Partition,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BulkheadError> {
-    let flight = {
+    let by_hand = {
         let mut enter = pin!(partition.enter());
-        poll_fn(|cx| enter.as_mut().poll_flight(cx)).await?
+        poll_fn(|cx| enter.as_mut().poll_by_hand(cx)).await?
     };
-    let working = Working { work, flight };
+    let frame = Carried::current();
+    let working = Working {
+        work,
+        by_hand,
+        frame,
+    };
     let working = spawn_blocking(move || working.run());
     match working.await.map_err(JoinError::try_into_panic) {
         Ok(worth) => Ok(worth),
@@ -35,15 +41,20 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 /// cancelled, and the work is gone before its permit is free.
 struct Working<W> {
     work: W,
-    flight: Flight<'static>,
+    by_hand: ByHand,
+    frame: Carried,
 }
 
 impl<T, W: FnOnce() -> T> Working<W> {
     fn run(self) -> T {
-        let Self { work, mut flight } = self;
-        flight.means(Outcome::Panicked);
-        let worth = work();
-        flight.means(Outcome::Success);
+        let Self {
+            work,
+            mut by_hand,
+            frame,
+        } = self;
+        by_hand.means(Outcome::Panicked);
+        let worth = frame.around(work);
+        by_hand.means(Outcome::Success);
         worth
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use super::run::{Run, Terms};
-use crate::error::{BulkheadError, Origin};
+use super::side::Watched;
+use crate::error::BulkheadError;
 use crate::outcome::Verdict;
 use crate::partition::{Live, Partition};
 
@@ -19,7 +20,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct Call<'p, F, C = Unclassified> {
         #[pin]
-        run: Run<F>,
+        run: Run<F, Watched>,
         live: &'static Live,
         timeout: Option<Duration>,
         classify: C,
@@ -103,15 +104,7 @@ impl<F: Future, C> Call<'_, F, C> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<F::Output, BulkheadError>> {
         let this = self.project();
-        let origin = Origin {
-            partition: this.live.partition,
-            function: None,
-        };
-        let terms = Terms {
-            live: this.live,
-            origin,
-            timeout: *this.timeout,
-        };
+        let terms = Terms::of(this.live, *this.timeout);
         let classify = this.classify;
         this.run
             .poll(terms, |returned| verdict(classify, returned), cx)

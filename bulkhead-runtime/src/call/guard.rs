@@ -3,14 +3,20 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::run::{Run, Terms, give_back, poll_body, reject};
+use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
+use super::side::{Alone, Watched};
 use crate::admission::Flight;
-use crate::function::Function;
+use crate::error::BulkheadError;
+use crate::frame;
+use crate::function::{Function, Narrowed};
+use crate::observer;
+use crate::outcome::Outcome;
+use crate::time::{self, Instant, Timer};
 
 fn terms(function: &'static Function) -> Terms {
     let live = function.live();
@@ -18,10 +24,14 @@ fn terms(function: &'static Function) -> Terms {
         live,
         origin: function.origin(live),
         timeout: function.timeout(),
+        longest: None,
+        own_deadline: None,
+        never_queues: false,
     }
 }
 
-/// Guards a body that never waits: no queue, no timeout.
+/// Guards a body that never waits for the clock: on a partition without a queue and without a breaker, with
+/// no timeout.
 #[inline]
 pub fn guard<F, J>(function: &'static Function, body: F, judge: J) -> Guarded<F, J>
 where
@@ -31,23 +41,74 @@ where
     Guarded {
         body: Some(body),
         flight: None,
+        bound: None,
         function,
         judge,
     }
 }
 
 /// Guards a body that may wait, or that has a timeout. `CONTRACT` says whether it has a `deadline`, a `margin`
-/// or a breaker as well.
+/// or a breaker as well: those that have none of these are no larger for it.
 #[inline]
-pub fn guard_timed<const CONTRACT: bool, F, J>(function: &'static Function, body: F, judge: J) -> TimedGuarded<F, J>
+pub fn guard_timed<const CONTRACT: bool, F, J>(
+    function: &'static Function,
+    body: F,
+    judge: J,
+) -> <Contract<CONTRACT> as Guards<F, J>>::Guarded
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+    Contract<CONTRACT>: Guards<F, J>,
+{
+    Contract::<CONTRACT>::guard(function, body, judge)
+}
+
+/// See [`guard_timed`].
+#[doc(hidden)]
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Contract<const IS_ONE: bool>;
+
+/// Which future guards a body.
+#[doc(hidden)]
+pub trait Guards<F: Future, J> {
+    type Guarded: Future<Output = F::Output>;
+
+    fn guard(function: &'static Function, body: F, judge: J) -> Self::Guarded;
+}
+
+impl<F, J> Guards<F, J> for Contract<false>
 where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
 {
-    TimedGuarded {
-        run: Run::new(body),
-        function,
-        judge,
+    type Guarded = TimedGuarded<F, J>;
+
+    #[inline]
+    fn guard(function: &'static Function, body: F, judge: J) -> TimedGuarded<F, J> {
+        TimedGuarded {
+            run: Run::new(body),
+            function,
+            judge,
+        }
+    }
+}
+
+impl<F, J> Guards<F, J> for Contract<true>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    type Guarded = ContractGuarded<F, J>;
+
+    #[inline]
+    fn guard(function: &'static Function, body: F, judge: J) -> ContractGuarded<F, J> {
+        ContractGuarded {
+            run: Run::new(body),
+            narrowed: None,
+            function,
+            judge,
+        }
     }
 }
 
@@ -68,6 +129,8 @@ pin_project! {
         #[pin]
         body: Option<F>,
         flight: Option<Flight<'static>>,
+        // Only while a body is parked under a deadline.
+        bound: Option<Pin<Box<Bound>>>,
         function: &'static Function,
         judge: J,
     }
@@ -84,12 +147,17 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
         let judge = this.judge;
+        let deadline = frame::deadline();
         let flight = match this.flight.take() {
             Some(flight) => flight,
             None if this.body.is_none() => panic!("polled again after it had ended"),
             None => {
                 let live = this.function.live();
-                match live.gate.try_enter() {
+                let entered = match deadline {
+                    None => live.gate.try_enter(),
+                    Some(deadline) => live.gate.try_enter_by(deadline),
+                };
+                match entered {
                     Ok(flight) => flight,
                     Err(rejection) => {
                         this.body.set(None);
@@ -100,13 +168,65 @@ where
             }
         };
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        match poll_body(this.body, flight, verdict, give_back, cx) {
+        let end = |returned, verdict, flight| give_back(returned, verdict, flight, &mut Alone);
+        match poll_body(this.body.as_mut(), flight, verdict, end, cx) {
             Ok(returned) => Poll::Ready(returned),
             Err(flight) => {
                 *this.flight = Some(flight);
-                Poll::Pending
+                let Some(deadline) = deadline else {
+                    return Poll::Pending;
+                };
+                // By value: whatever the address of a future is given to keeps it from living in registers,
+                // also where there is no deadline.
+                let (bound, passed) = Bound::poll(this.bound.take(), deadline, this.function, cx);
+                *this.bound = bound;
+                let error = ready!(passed);
+                // A local, so that the permit is back even if the body's destructor panics.
+                let flight = this.flight.take();
+                if let Some(mut flight) = flight {
+                    flight.means(Outcome::TimedOut);
+                    this.body.set(None);
+                }
+                Poll::Ready(judge(Ask::Reject(error)).rejected())
             }
         }
+    }
+}
+
+pin_project! {
+    /// What bounds a body without a timeout of its own: the deadline of the frame. In a box: a call without a
+    /// deadline shall not be larger for it.
+    struct Bound {
+        began: Instant,
+        #[pin]
+        timer: Timer,
+    }
+}
+
+impl Bound {
+    /// Ready when the deadline has passed. Its body counts from its first poll that was not its last.
+    #[cold]
+    fn poll(
+        bound: Option<Pin<Box<Self>>>,
+        deadline: Instant,
+        function: &'static Function,
+        cx: &mut Context<'_>,
+    ) -> (Option<Pin<Box<Self>>>, Poll<BulkheadError>) {
+        let mut bound = bound.unwrap_or_else(|| {
+            Box::pin(Self {
+                began: time::now(),
+                timer: Timer::default(),
+            })
+        });
+        let this = bound.as_mut().project();
+        if this.timer.poll_until(deadline, cx).is_pending() {
+            return (Some(bound), Poll::Pending);
+        }
+        frame::Ended::note_cut_short();
+        let live = function.live();
+        let error = Limit::of_deadline(deadline, *this.began).error(function.origin(live), None);
+        observer::timed_out(live, &error);
+        (None, Poll::Ready(error))
     }
 }
 
@@ -116,7 +236,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct TimedGuarded<F, J> {
         #[pin]
-        run: Run<F>,
+        run: Run<F, Alone>,
         function: &'static Function,
         judge: J,
     }
@@ -140,6 +260,59 @@ where
     }
 }
 
+pin_project! {
+    /// See [`guard_timed`].
+    #[doc(hidden)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ContractGuarded<F, J> {
+        #[pin]
+        run: Run<F, Watched>,
+        // Set in the first poll.
+        narrowed: Option<Narrowed>,
+        function: &'static Function,
+        judge: J,
+    }
+}
+
+impl<F, J> Future for ContractGuarded<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let (judge, function) = (this.judge, *this.function);
+        let Narrowed { by, is_own } = *this.narrowed.get_or_insert_with(|| narrowed(function));
+        let terms = Terms {
+            longest: function.longest(),
+            own_deadline: by.filter(|_| is_own),
+            ..terms(function)
+        };
+        let run = this.run;
+        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
+        let polled = match by {
+            None => run.poll(terms, verdict, cx),
+            Some(by) => frame::narrowed(by, || run.poll(terms, verdict, cx)),
+        };
+        polled.map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
+    }
+}
+
+/// The deadline of a call that begins now.
+fn narrowed(function: &'static Function) -> Narrowed {
+    if !function.has_deadline_keys() {
+        return Narrowed::NOT;
+    }
+    let inherited = frame::deadline();
+    if function.depends_on_a_deadline() && inherited.is_none() {
+        observer::without_deadline(function.live(), function);
+    }
+    function.narrowed(inherited)
+}
+
 impl<F, J> fmt::Debug for Guarded<F, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded")
@@ -151,6 +324,14 @@ impl<F, J> fmt::Debug for Guarded<F, J> {
 impl<F, J> fmt::Debug for TimedGuarded<F, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TimedGuarded")
+            .field("function", &self.function.path())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F, J> fmt::Debug for ContractGuarded<F, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContractGuarded")
             .field("function", &self.function.path())
             .finish_non_exhaustive()
     }

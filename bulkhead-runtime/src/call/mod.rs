@@ -3,15 +3,19 @@
 
 mod answer;
 mod blocking;
+mod entering;
 mod future;
 mod guard;
 mod permit;
 mod run;
+mod side;
 
 pub use answer::{Answer, Ask};
 pub(crate) use blocking::run_blocking;
 pub use future::{Call, Unclassified};
-pub use guard::{guard, guard_timed, once};
+pub use guard::{Contract, Guards, guard, guard_timed, once};
 pub use permit::{Enter, Permit};
 #[cfg(feature = "tower")]
 pub(crate) use run::{Run, Terms};
+#[cfg(feature = "tower")]
+pub(crate) use side::Watched;

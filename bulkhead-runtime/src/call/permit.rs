@@ -2,15 +2,18 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 use std::thread;
 
 use pin_project_lite::pin_project;
 
-use super::run::reject;
-use crate::admission::{Entry, Flight, Patience};
-use crate::error::{BulkheadError, Origin};
+use super::entering;
+use super::run::{Terms, reject};
+use super::side::Watched;
+use crate::admission::{Entry, Flight, Patience, Rejection};
+use crate::error::BulkheadError;
+use crate::frame;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::{Live, Partition};
 use crate::time::{Instant, Timer};
@@ -24,7 +27,7 @@ use crate::time::{Instant, Timer};
 #[derive(Debug)]
 #[must_use = "dropping a permit gives it back at once; bind it to a name for as long as the work takes"]
 pub struct Permit<'p> {
-    flight: Flight<'static>,
+    by_hand: ByHand,
     /// A drop while an older panic unwinds is not this call's panic.
     panicking: bool,
     verdict: Verdict,
@@ -35,17 +38,21 @@ impl Permit<'_> {
     #[inline]
     pub(crate) fn try_take(partition: &Partition) -> Result<Self, BulkheadError> {
         let live = partition.live();
-        match live.gate.try_enter() {
-            Ok(flight) => Ok(Self::new(flight)),
-            Err(rejection) => Err(reject(live, by_hand(live), rejection)),
+        let entered = match (frame::deadline(), live.breaker()) {
+            (None, None) => live.gate.try_enter().map(ByHand::unwatched),
+            (deadline, _) => try_enter_under(live, deadline),
+        };
+        match entered {
+            Ok(by_hand) => Ok(Self::new(by_hand)),
+            Err(rejection) => Err(reject(live, Terms::of(live, None).origin, rejection)),
         }
     }
 
     #[inline]
-    fn new(flight: Flight<'static>) -> Self {
+    fn new(by_hand: ByHand) -> Self {
         let panicking = thread::panicking();
         Self {
-            flight,
+            by_hand,
             panicking,
             verdict: Verdict::Success,
             partition: PhantomData,
@@ -62,18 +69,63 @@ impl Drop for Permit<'_> {
     #[inline]
     fn drop(&mut self) {
         let panicked = thread::panicking() && !self.panicking;
-        self.flight.means(if panicked {
+        let outcome = if panicked {
             Outcome::Panicked
         } else {
             self.verdict.into()
-        });
+        };
+        self.by_hand.means(outcome);
     }
 }
 
-fn by_hand(live: &Live) -> Origin {
-    Origin {
-        partition: live.partition,
-        function: None,
+/// A permit, and the breakers that wait for its end.
+#[derive(Debug)]
+pub(super) struct ByHand {
+    /// Before the flight: a breaker hears of a call before its permit is free.
+    watched: Boxed,
+    flight: Flight<'static>,
+}
+
+/// Few partitions have a breaker.
+type Boxed = Option<Box<Watched>>;
+
+impl ByHand {
+    #[inline]
+    fn unwatched(flight: Flight<'static>) -> Self {
+        Self {
+            watched: None,
+            flight,
+        }
+    }
+
+    pub(super) fn means(&mut self, outcome: Outcome) {
+        if let Some(watched) = &mut self.watched {
+            watched.means(outcome);
+        }
+        self.flight.means(outcome);
+    }
+}
+
+/// Under a deadline or a breaker: the way in of every call, which is over in one poll if it never queues.
+#[cold]
+fn try_enter_under(live: &'static Live, deadline: Option<Instant>) -> Result<ByHand, Rejection> {
+    let (mut entry, mut watched) = (Entry::default(), Boxed::None);
+    let terms = Terms {
+        never_queues: true,
+        ..Terms::of(live, None)
+    };
+    let patience = Patience {
+        until: None,
+        deadline,
+    };
+    let timer = pin!(Timer::default());
+    let mut cx = Context::from_waker(Waker::noop());
+    match entering::poll(&mut entry, &mut watched, &terms, patience, timer, &mut cx) {
+        Poll::Ready(entered) => entered.map(|entered| ByHand {
+            watched,
+            flight: entered.passage.flight,
+        }),
+        Poll::Pending => unreachable!("it never queues"),
     }
 }
 
@@ -86,38 +138,53 @@ pin_project! {
         #[pin]
         timer: Timer,
         entry: Entry<'static>,
+        watched: Boxed,
         live: &'static Live,
-        patience: Patience,
+        until: Option<Instant>,
         partition: PhantomData<&'p Partition>,
     }
 }
 
 impl Enter<'_> {
     #[inline]
-    pub(crate) fn new(partition: &Partition, deadline: Option<Instant>) -> Self {
+    pub(crate) fn new(partition: &Partition, until: Option<Instant>) -> Self {
         Self {
             timer: Timer::default(),
             entry: Entry::default(),
+            watched: None,
             live: partition.live(),
-            patience: deadline.map_or(Patience::Wait, Patience::Until),
+            until,
             partition: PhantomData,
         }
     }
 
     /// The same for work that says by itself how it ends.
     #[inline]
-    pub(super) fn poll_flight(
+    pub(super) fn poll_by_hand(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Flight<'static>, BulkheadError>> {
+    ) -> Poll<Result<ByHand, BulkheadError>> {
         let this = self.project();
-        let live = *this.live;
-        this.entry
-            .poll(&live.gate, *this.patience, this.timer, cx)
-            .map(|result| match result {
-                Ok(passage) => Ok(passage.flight),
-                Err(rejection) => Err(reject(live, by_hand(live), rejection)),
-            })
+        let terms = Terms::of(this.live, None);
+        let patience = Patience {
+            until: *this.until,
+            deadline: frame::deadline(),
+        };
+        let entered = ready!(entering::poll(
+            this.entry,
+            this.watched,
+            &terms,
+            patience,
+            this.timer,
+            cx
+        ));
+        Poll::Ready(match entered {
+            Ok(entered) => Ok(ByHand {
+                watched: this.watched.take(),
+                flight: entered.passage.flight,
+            }),
+            Err(rejection) => Err(reject(this.live, terms.origin, rejection)),
+        })
     }
 }
 
@@ -126,6 +193,6 @@ impl<'p> Future for Enter<'p> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_flight(cx).map_ok(Permit::new)
+        self.poll_by_hand(cx).map_ok(Permit::new)
     }
 }

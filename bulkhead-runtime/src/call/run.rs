@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
-use crate::admission::{Entry, Flight, Passage, Patience, Rejection, Waited};
+use super::entering::{self, Entered};
+use super::side::{Breakers, Side};
+use crate::admission::{Entry, Flight, Patience, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
+use crate::frame::{self, Ended, Held};
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -17,6 +20,7 @@ use crate::time::{self, Instant, Timer};
 /// Rejects: makes the error and tells of it.
 #[cold]
 pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) -> BulkheadError {
+    Ended::note_rejected();
     let error = BulkheadError::rejected(origin, rejection);
     observer::rejected(live, &error);
     error
@@ -55,7 +59,14 @@ pub(super) fn poll_body<F: Future, T>(
 
 /// How most calls end: the permit is back the moment the body is done.
 #[inline]
-pub(super) fn give_back<R>(returned: R, verdict: Verdict, mut flight: Flight<'static>) -> R {
+pub(super) fn give_back<R, S: Side>(
+    returned: R,
+    verdict: Verdict,
+    mut flight: Flight<'static>,
+    side: &mut S,
+) -> R {
+    // Before the permit is free, so that whoever is admitted on it meets a breaker that has seen this.
+    side.end(verdict.into());
     flight.means(verdict.into());
     returned
 }
@@ -81,16 +92,17 @@ impl<F> Drop for Remains<'_, F> {
 }
 
 pin_project! {
-    /// A call that may have to wait, and whose body may be bounded in time.
+    /// A call that may have to wait, whose body may be bounded in time, and that breakers may watch.
     ///
     /// The body stands before the stage: fields drop in order, and a cancelled body must be gone
-    /// before its permit is free.
+    /// before its permit is free. So does the side: a breaker hears of a call before its permit is.
     #[derive(Debug)]
-    pub(crate) struct Run<F> {
+    pub(crate) struct Run<F, S> {
         #[pin]
         body: Option<F>,
         #[pin]
         timer: Timer,
+        side: S,
         stage: Stage,
     }
 }
@@ -111,7 +123,7 @@ enum Stage {
 struct Running {
     /// Away only while the body is polled.
     flight: Option<Flight<'static>>,
-    /// Set where there is a timeout.
+    /// Set where there is a timeout or a deadline.
     began: Option<Instant>,
     waited: Option<Waited>,
 }
@@ -122,13 +134,59 @@ pub(crate) struct Terms {
     pub(crate) live: &'static Live,
     pub(crate) origin: Origin,
     pub(crate) timeout: Option<Duration>,
+    /// The longest time that the body can run, if the call bounds it by itself.
+    pub(crate) longest: Option<Duration>,
+    /// The deadline of the frame, where the call has set it by itself.
+    pub(crate) own_deadline: Option<Instant>,
+    pub(crate) never_queues: bool,
 }
 
-impl<F: Future> Run<F> {
+impl Terms {
+    /// Of a future, which has nothing of its own but perhaps a timeout.
+    pub(crate) fn of(live: &'static Live, timeout: Option<Duration>) -> Self {
+        let origin = Origin {
+            partition: live.partition,
+            function: None,
+        };
+        Self {
+            live,
+            origin,
+            timeout,
+            longest: timeout,
+            own_deadline: None,
+            never_queues: false,
+        }
+    }
+
+    /// Those of the operation, and of the partition.
+    pub(super) fn breakers(&self) -> Breakers {
+        let operation = self.origin.function;
+        [
+            operation.and_then(|function| function.breaker(self.live)),
+            self.live.breaker(),
+        ]
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.breakers().iter().any(Option::is_some)
+    }
+
+    /// What a nested call has to know: only where it could wait for this one.
+    #[inline]
+    fn held(&self) -> Option<Held> {
+        (self.live.gate.queue() > 0).then_some(Held {
+            live: self.live,
+            function: self.origin.function,
+        })
+    }
+}
+
+impl<F: Future, S: Side> Run<F, S> {
     pub(crate) fn new(body: F) -> Self {
         Self {
             body: Some(body),
             timer: Timer::default(),
+            side: S::default(),
             stage: Stage::Entering(Entry::default()),
         }
     }
@@ -143,19 +201,30 @@ impl<F: Future> Run<F> {
         self.poll_to(terms, verdict, give_back, cx)
     }
 
-    /// `end` decides what becomes of the permit when the body is done.
+    /// `end` decides what becomes of the permit when the body is done, and of what stands beside it.
     #[inline]
     pub(crate) fn poll_to<T>(
         self: Pin<&mut Self>,
         terms: Terms,
         verdict: impl FnOnce(&F::Output) -> Verdict,
-        end: impl FnOnce(F::Output, Verdict, Flight<'static>) -> T,
+        end: impl FnOnce(F::Output, Verdict, Flight<'static>, &mut S) -> T,
         cx: &mut Context<'_>,
     ) -> Poll<Result<T, BulkheadError>> {
         let mut this = self.project();
+        let deadline = frame::deadline();
         if let Stage::Entering(entry) = this.stage {
-            match ready!(entry.poll(&terms.live.gate, Patience::Wait, this.timer.as_mut(), cx)) {
-                Ok(passage) => *this.stage = Stage::Running(Running::begin(passage, terms.timeout)),
+            let patience = Patience {
+                until: None,
+                deadline,
+            };
+            let timer = this.timer.as_mut();
+            match ready!(entering::poll(
+                entry, this.side, &terms, patience, timer, cx
+            )) {
+                Ok(entered) => {
+                    let is_bounded = terms.timeout.is_some() || deadline.is_some();
+                    *this.stage = Stage::Running(Running::begin(entered, is_bounded));
+                }
                 Err(rejection) => {
                     *this.stage = Stage::Over;
                     this.body.set(None);
@@ -170,7 +239,15 @@ impl<F: Future> Run<F> {
             .flight
             .take()
             .expect("polled again after it had ended, in a panic");
-        match poll_body(this.body.as_mut(), flight, verdict, end, cx) {
+        let mut polling = Polling::begin(this.side);
+        let end = |output, verdict, flight| end(output, verdict, flight, polling.side());
+        let body = this.body.as_mut();
+        let polled = match terms.held() {
+            None => poll_body(body, flight, verdict, end, cx),
+            Some(held) => frame::holding(held, || poll_body(body, flight, verdict, end, cx)),
+        };
+        polling.end();
+        match polled {
             Ok(output) => {
                 *this.stage = Stage::Over;
                 return Poll::Ready(Ok(output));
@@ -178,35 +255,134 @@ impl<F: Future> Run<F> {
             // Before the timer is armed: outside a runtime that panics.
             Err(flight) => running.flight = Some(flight),
         }
-        let (Some(timeout), Some(began)) = (terms.timeout, running.began) else {
+        let Some(limit) = Limit::of(terms.timeout, running.began, deadline) else {
             return Poll::Pending;
         };
-        ready!(this.timer.poll_until(time::after(began, timeout), cx));
-        let ran = time::now().saturating_duration_since(began);
-        let waited = running.waited.map_or(Duration::ZERO, Waited::time);
+        ready!(this.timer.poll_until(limit.at, cx));
+        if limit.is_inherited(terms.own_deadline) {
+            Ended::note_cut_short();
+            this.side.cut_short();
+        }
+        let error = limit.error(terms.origin, running.waited);
         // A local, so that the permit is back even if the body's destructor panics.
         let mut flight = running.flight.take().expect("put back in the lines above");
         flight.means(Outcome::TimedOut);
         *this.stage = Stage::Over;
+        this.side.end(Outcome::TimedOut);
         this.body.set(None);
         drop(flight);
-        Poll::Ready(Err(BulkheadError::call_timeout(
-            terms.origin,
-            waited,
-            ran,
-            timeout,
-        )))
+        observer::timed_out(terms.live, &error);
+        Poll::Ready(Err(error))
+    }
+}
+
+/// A poll of the body: what ends inside it is noted, and if it unwinds the call has panicked.
+struct Polling<'s, S: Side> {
+    side: &'s mut S,
+    before: Ended,
+    is_over: bool,
+}
+
+impl<'s, S: Side> Polling<'s, S> {
+    #[inline]
+    fn begin(side: &'s mut S) -> Self {
+        let before = if S::WATCHES {
+            Ended::so_far()
+        } else {
+            Ended::NOTHING
+        };
+        Self {
+            side,
+            before,
+            is_over: false,
+        }
+    }
+
+    #[inline]
+    fn side(&mut self) -> &mut S {
+        self.side.note_inside(self.before);
+        self.side
+    }
+
+    #[inline]
+    fn end(mut self) {
+        self.is_over = true;
+        self.side.note_inside(self.before);
+    }
+}
+
+impl<S: Side> Drop for Polling<'_, S> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.side.end(Outcome::Panicked);
+        }
+    }
+}
+
+/// What bounds a body that runs: its timeout, or the deadline of the frame, whichever comes first.
+pub(super) struct Limit {
+    pub(super) at: Instant,
+    began: Instant,
+    /// `None` where it is the deadline.
+    timeout: Option<Duration>,
+}
+
+impl Limit {
+    #[inline]
+    fn of(
+        timeout: Option<Duration>,
+        began: Option<Instant>,
+        deadline: Option<Instant>,
+    ) -> Option<Self> {
+        if timeout.is_none() && deadline.is_none() {
+            return None;
+        }
+        // A deadline that was not there before counts from now.
+        let began = began.unwrap_or_else(time::now);
+        let times_out = timeout.map(|timeout| (time::after(began, timeout), timeout));
+        match (times_out, deadline) {
+            (Some((at, timeout)), deadline) if deadline.is_none_or(|deadline| at <= deadline) => {
+                Some(Self {
+                    at,
+                    began,
+                    timeout: Some(timeout),
+                })
+            }
+            (_, deadline) => deadline.map(|at| Self::of_deadline(at, began)),
+        }
+    }
+
+    pub(super) fn of_deadline(at: Instant, began: Instant) -> Self {
+        Self {
+            at,
+            began,
+            timeout: None,
+        }
+    }
+
+    fn is_inherited(&self, own_deadline: Option<Instant>) -> bool {
+        self.timeout.is_none() && own_deadline != Some(self.at)
+    }
+
+    pub(super) fn error(&self, origin: Origin, waited: Option<Waited>) -> BulkheadError {
+        let ran = time::now().saturating_duration_since(self.began);
+        let waited = waited.map_or(Duration::ZERO, Waited::time);
+        match self.timeout {
+            Some(timeout) => BulkheadError::call_timeout(origin, waited, ran, timeout),
+            None => BulkheadError::stopped_by_deadline(origin, waited, ran),
+        }
     }
 }
 
 impl Running {
     #[inline]
-    fn begin(passage: Passage<'static>, timeout: Option<Duration>) -> Self {
+    fn begin(entered: Entered, is_bounded: bool) -> Self {
+        let Entered { passage, began } = entered;
         let claimed = || passage.waited.map_or_else(time::now, |waited| waited.until);
-        let began = timeout.map(|_| claimed());
         Self {
+            began: began.or_else(|| is_bounded.then(claimed)),
             flight: Some(passage.flight),
-            began,
             waited: passage.waited,
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{LONGEST_RETRY_AFTER, Origin, SHORTEST_RETRY_AFTER};
 use crate::admission::Load;
+use crate::function::Function;
 
 /// [`Load`] in the space that an error has.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,23 @@ impl SmallLoad {
         let millis =
             u64::from(self.mean_ms) * (u64::from(self.waiting) + 1) / u64::from(self.max.max(1));
         Duration::from_millis(millis).clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER)
+    }
+}
+
+impl SmallLoad {
+    /// In the place of how full it was, for a body that ran: there is no space for both. A partition has at
+    /// least one permit, so 0 of them says which it is.
+    pub(super) fn of_a_body(ran: Duration) -> Self {
+        Self {
+            in_flight: 0,
+            max: 0,
+            waiting: 0,
+            mean_ms: u32::try_from(ran.as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(super) fn ran(self) -> Option<Duration> {
+        (self.max == 0).then(|| Duration::from_millis(self.mean_ms.into()))
     }
 }
 
@@ -43,10 +61,12 @@ impl From<Load> for SmallLoad {
 
 /// Who was full, and how full.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{}` is full: {} of {} permits in flight{}", .origin.partition.name(), .load.in_flight, .load.max, Queue(self))]
+#[error("`{}` is full: {} of {} permits in flight{}{}", .origin.partition.name(), .load.in_flight, .load.max, Queue(self), Nested(self))]
 pub struct BulkheadFull {
     pub(super) origin: Origin,
     pub(super) load: SmallLoad,
+    /// The call around this one, where that holds a permit of the same partition.
+    pub(super) holder: Option<&'static Function>,
 }
 
 impl BulkheadFull {
@@ -81,6 +101,26 @@ impl BulkheadFull {
     }
 }
 
+/// A call that would have waited for the call around it.
+struct Nested<'a>(&'a BulkheadFull);
+
+impl fmt::Display for Nested<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(holder) = self.0.holder else {
+            return Ok(());
+        };
+        match self.0.origin.function {
+            Some(inner) => write!(f, "; `{}` is called", inner.path())?,
+            None => f.write_str("; this call is made")?,
+        }
+        write!(
+            f,
+            " inside `{}`, which holds one, and does not wait for it",
+            holder.path()
+        )
+    }
+}
+
 struct Queue<'a>(&'a BulkheadFull);
 
 impl fmt::Display for Queue<'_> {
@@ -105,10 +145,40 @@ pub(super) struct Late {
 #[error("`{}` timed out after {:?} in the queue (`wait`): {}", self.partition(), self.waited(), Crowd(&self.0.load))]
 pub struct WaitTimeout(pub(super) Late);
 
-/// A call whose deadline passed before its body could start.
+/// A call whose deadline passed, before its body could start or while it ran; or that could not have been done
+/// by its deadline any more.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{}` was not entered by its deadline, after {:?} in the queue: {}", self.partition(), self.waited(), Crowd(&self.0.load))]
+#[error("{}", Passed(self))]
 pub struct DeadlineExceeded(pub(super) Late);
+
+impl DeadlineExceeded {
+    /// The time for which the body ran, in whole milliseconds; `None` when it never did. How full the partition
+    /// was is told only of a body that never ran.
+    #[must_use]
+    pub fn ran(&self) -> Option<Duration> {
+        self.0.load.ran()
+    }
+}
+
+struct Passed<'a>(&'a DeadlineExceeded);
+
+impl fmt::Display for Passed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let late = self.0;
+        let (partition, waited) = (late.partition(), late.waited());
+        match late.ran() {
+            Some(ran) => write!(
+                f,
+                "`{partition}` was stopped by its deadline, after {ran:?} in the body; it had waited {waited:?} in the queue"
+            ),
+            None => write!(
+                f,
+                "`{partition}` was not entered by its deadline, after {waited:?} in the queue: {}",
+                Crowd(&late.0.load)
+            ),
+        }
+    }
+}
 
 /// What a call that was late tells: who, how long it waited, and how full it was then.
 macro_rules! tells_of_late {
@@ -164,6 +234,40 @@ impl fmt::Display for Crowd<'_> {
             f,
             "{in_flight} of {max} permits in flight, {waiting} waiting"
         )
+    }
+}
+
+/// A call that came while a breaker was open, or waited when it opened.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the breaker of `{}` is open{}", self.partition(), NextProbe(self))]
+pub struct BreakerOpen {
+    pub(super) origin: Origin,
+    /// In nanoseconds.
+    pub(super) retry_after: Option<u64>,
+}
+
+impl BreakerOpen {
+    /// The name of the partition.
+    #[must_use]
+    pub fn partition(&self) -> &'static str {
+        self.origin.partition.name()
+    }
+
+    /// The time until its next probe; `None` where that is not known, as when it was opened by hand.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after.map(Duration::from_nanos)
+    }
+}
+
+struct NextProbe<'a>(&'a BreakerOpen);
+
+impl fmt::Display for NextProbe<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.retry_after() {
+            Some(left) => write!(f, ", its next probe is in {left:?}"),
+            None => Ok(()),
+        }
     }
 }
 

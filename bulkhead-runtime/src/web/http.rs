@@ -15,11 +15,10 @@ impl BulkheadError {
     /// partition, which is 503 or 429; for one that ran out of time, 504.
     #[must_use]
     pub fn status(&self) -> StatusCode {
-        match self.reason() {
-            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded | Reason::Closed => {
-                self.rejection_status()
-            }
-            Reason::CallTimeout => StatusCode::GATEWAY_TIMEOUT,
+        if self.body_ran() {
+            StatusCode::GATEWAY_TIMEOUT
+        } else {
+            self.rejection_status()
         }
     }
 
@@ -35,7 +34,8 @@ impl BulkheadError {
     /// `Retry-After` is in whole seconds, drawn for each response between
     /// [`retry_after`](Self::retry_after), rounded up, and twice as much, and from 15 to 30 for the longest
     /// hints: clients that were rejected in one instant come back over at least two whole seconds, and over
-    /// the more of them, the longer the hint. The body is `application/problem+json` and names the partition
+    /// the more of them, the longer the hint. For a breaker that is open it is the time until its next probe,
+    /// rounded up. The body is `application/problem+json` and names the partition
     /// and the reason, nothing else.
     ///
     /// # Examples
@@ -97,6 +97,9 @@ impl BulkheadError {
     pub(super) fn retry_after_seconds(&self) -> Option<u64> {
         let hint = self.retry_after()?;
         let least = hint.as_secs() + u64::from(hint.subsec_nanos() > 0);
+        if self.reason() == Reason::BreakerOpen {
+            return Some(least.max(1));
+        }
         Some(spread(least, LONGEST_RETRY_AFTER.as_secs()))
     }
 
@@ -105,17 +108,19 @@ impl BulkheadError {
     pub(super) fn retry_after_millis(&self) -> Option<u64> {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let hint = self.retry_after()?;
+        if self.reason() == Reason::BreakerOpen {
+            return Some(millis(hint));
+        }
         Some(spread(millis(hint), millis(LONGEST_RETRY_AFTER)))
     }
 
     /// What a stranger may know.
     pub(super) fn detail(&self) -> &'static str {
         match self.reason() {
-            Reason::CallTimeout => "the call took too long",
+            _ if self.body_ran() => "the call took too long",
             Reason::Closed => "closed at the moment",
-            Reason::Full | Reason::WaitTimeout | Reason::DeadlineExceeded => {
-                "too many calls at the moment"
-            }
+            Reason::BreakerOpen => "not available at the moment",
+            _ => "too many calls at the moment",
         }
     }
 

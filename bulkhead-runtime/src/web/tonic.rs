@@ -59,10 +59,12 @@ impl<S: NamedService, J, X> NamedService for Bulkhead<S, J, X> {
 fn code(error: &BulkheadError) -> Code {
     match error.reason() {
         Reason::CallTimeout | Reason::DeadlineExceeded => Code::DeadlineExceeded,
-        Reason::Full | Reason::WaitTimeout | Reason::Closed => match error.policy().status() {
-            429 => Code::ResourceExhausted,
-            _ => Code::Unavailable,
-        },
+        Reason::Full | Reason::WaitTimeout | Reason::BreakerOpen | Reason::Closed => {
+            match error.policy().status() {
+                429 => Code::ResourceExhausted,
+                _ => Code::Unavailable,
+            }
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The gate as newcomers see it: in at once, into the queue, or out.
 
 use std::task::Waker;
+use std::time::Duration;
 
 use super::{Gate, Ledger, Room, wake};
 use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::terms::Terms;
-use crate::admission::waitlist::{Bound, SlotIndex};
+use crate::admission::waitlist::{Bound, Mark, SlotIndex};
 use crate::admission::word::{CEILING, Decision, Word};
 use crate::foreign::drop_harmlessly;
 use crate::mode::Mode;
@@ -23,25 +24,31 @@ pub(in crate::admission) enum Settled<'g> {
     AtOnce(Result<Flight<'g>, Rejection>),
 }
 
+/// What keeps a call from a permit, other than that there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Obstacle {
+    /// It cannot be done by its deadline any more.
+    Spent,
+    /// A breaker is open; the time until its next probe, if that is known.
+    Open(Option<Duration>),
+}
+
 /// What a newcomer is ready to do, as far as it matters to whoever observes.
-#[derive(Clone, Copy)]
-struct Newcomer {
-    may_wait: bool,
-    /// Its deadline had passed before it came.
-    is_spent: bool,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Newcomer {
+    NeverWaits,
+    MayWait,
 }
 
 impl Newcomer {
-    const NEVER_WAITS: Self = Self {
-        may_wait: false,
-        is_spent: false,
-    };
-
     /// Whether it would have been rejected: there is neither a permit for it nor a place in the queue, had those
     /// before it waited there.
     fn has_no_place(self, word: Word, terms: Terms) -> bool {
-        let places = if self.may_wait { terms.queue } else { 0 };
-        self.is_spent || !word.has_room(terms.max + places)
+        let places = match self {
+            Self::NeverWaits => 0,
+            Self::MayWait => terms.queue,
+        };
+        !word.has_room(terms.max + places)
     }
 }
 
@@ -95,13 +102,65 @@ impl Gate {
         }
         let now = (self.unclaimed() > 0).then(time::now);
         self.decide_in_turn(now, |ledger, word| {
-            match self.look_for_room(ledger, word, Newcomer::NEVER_WAITS) {
+            match self.look_for_room(ledger, word, Newcomer::NeverWaits) {
                 Look::Admitted(flight) => Some(Ok(flight)),
                 Look::Closed(load) => Some(Err(Rejection::Closed(load))),
                 Look::NoRoom => Some(Err(self.reject_as_full(word, ledger.waitlist.waiting()))),
                 Look::Changed => None,
             }
         })
+    }
+
+    /// [`try_enter`](Self::try_enter) for a call that has to be done by `deadline`.
+    ///
+    /// # Errors
+    /// As there, and when it could not be done by then any more.
+    #[cold]
+    pub(crate) fn try_enter_by(&self, deadline: Instant) -> Result<Flight<'_>, Rejection> {
+        if self.latest_start(deadline) <= time::now() {
+            self.enter_despite(Obstacle::Spent)
+        } else {
+            self.try_enter()
+        }
+    }
+
+    /// A call that has something else against it than a lack of room: it is rejected, or, in a mode that rejects
+    /// nobody, let in and counted once, whether there was room or not.
+    ///
+    /// # Errors
+    /// For the obstacle; or when the gate is closed, or cannot count any more.
+    #[cold]
+    pub(crate) fn enter_despite(&self, obstacle: Obstacle) -> Result<Flight<'_>, Rejection> {
+        self.decide_in_turn(None, |ledger, word| {
+            if ledger.terms.mode == Mode::Enforce {
+                return Some(Err(self.reject_for(obstacle, ledger, word)));
+            }
+            let waiting = ledger.waitlist.waiting();
+            if word.is_closed() {
+                ledger.closed += 1;
+                return Some(Err(Rejection::Closed(self.load_at(word, waiting))));
+            }
+            if !word.has_room(CEILING) {
+                return Some(Err(self.reject_as_full(word, waiting)));
+            }
+            let Look::Admitted(flight) = self.admit(word) else {
+                return None;
+            };
+            if ledger.terms.mode == Mode::Observe {
+                ledger.would_reject += 1;
+            }
+            Some(Ok(flight))
+        })
+    }
+
+    fn reject_for(&self, obstacle: Obstacle, ledger: &mut Ledger, word: Word) -> Rejection {
+        match obstacle {
+            Obstacle::Spent => {
+                ledger.deadline += 1;
+                Rejection::spent(self.load_at(word, ledger.waitlist.waiting()))
+            }
+            Obstacle::Open(retry_after) => self.reject_open(retry_after),
+        }
     }
 
     /// Room now, a place at the tail of the queue, or neither.
@@ -111,14 +170,11 @@ impl Gate {
         now: Instant,
         until: Instant,
         bound: Bound,
+        mark: Mark,
     ) -> Settled<'_> {
-        let newcomer = Newcomer {
-            may_wait: true,
-            is_spent: bound == Bound::Deadline && until <= now,
-        };
         let mut waker = Some(waker.clone());
         let settled = self.decide_in_turn(Some(now), |ledger, word| {
-            match self.look_for_room(ledger, word, newcomer) {
+            match self.look_for_room(ledger, word, Newcomer::MayWait) {
                 Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
                 Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
                 Look::Changed => None,
@@ -133,7 +189,7 @@ impl Gate {
                     self.exchange(word, joined).ok()?;
                     ledger.highest_waiting = ledger.highest_waiting.max(waiting + 1);
                     let waker = waker.take().expect("it joins once");
-                    let slot = ledger.waitlist.join(waker, until, bound);
+                    let slot = ledger.waitlist.join(waker, until, bound, mark);
                     let watch = ledger.waitlist.watch(slot);
                     Some(Settled::Queued { slot, watch })
                 }
@@ -165,8 +221,7 @@ impl Gate {
         }
     }
 
-    /// A call that is observed and let in is counted here, once, whether its deadline had passed, there was no
-    /// room, or both.
+    /// A call that is observed and let in without room is counted here, once.
     fn look_for_room(&self, ledger: &mut Ledger, word: Word, newcomer: Newcomer) -> Look<'_> {
         let has_room = word.has_room(self.limit());
         let is_observed = ledger.terms.mode == Mode::Observe;

@@ -1,10 +1,13 @@
 //! The gate as those see it that watch and operate it.
 
 use std::mem;
+use std::time::Duration;
 
 use super::{Gate, Ledger, packed};
 use crate::admission::counts::Tally;
+use crate::admission::rejection::Rejection;
 use crate::admission::terms::Terms;
+use crate::admission::waitlist::Mark;
 use crate::admission::word::Word;
 use crate::mode::Mode;
 use crate::sync::Ordering;
@@ -38,6 +41,7 @@ impl Gate {
         entrance.max.store(terms.max, Ordering::Relaxed);
         entrance.queue.store(terms.queue, Ordering::Relaxed);
         entrance.wait.store(packed(terms.wait), Ordering::Relaxed);
+        entrance.mode.store(terms.mode as u32, Ordering::Relaxed);
         entrance.limit.store(terms.limit(), Ordering::Release);
         let mut word = self.word();
         while let Err(changed) = self.exchange(word, stands_for(word, &ledger)) {
@@ -93,6 +97,30 @@ impl Gate {
         true
     }
 
+    /// Turns those away that wait with this mark, or all that wait: a breaker has opened.
+    pub(crate) fn turn_away(&self, mark: Option<Mark>) {
+        let mut ledger = self.ledger.lock();
+        let wakers = ledger.waitlist.turn_away(mark);
+        if wakers.is_empty() {
+            return;
+        }
+        self.counts.rejected_by_breaker(wakers.len() as u64);
+        self.update_flags(&ledger);
+        drop(ledger);
+        for waker in wakers {
+            super::wake(Some(waker));
+        }
+        // Whoever was behind them may be next.
+        self.settle();
+    }
+
+    /// Rejects for a breaker that is open, in a mode that rejects.
+    #[cold]
+    pub(crate) fn reject_open(&self, retry_after: Option<Duration>) -> Rejection {
+        self.counts.rejected_by_breaker(1);
+        Rejection::Open(retry_after)
+    }
+
     /// Every count at one moment: under the lock, so that only bodies that begin and end without it
     /// can move meanwhile.
     pub(crate) fn tally(&self) -> Tally {
@@ -127,6 +155,7 @@ impl Gate {
             granted,
             waiting,
             full: self.counts.full(),
+            breaker_open: self.counts.breaker_open(),
             wait_timeout: ledger.wait_timeout,
             deadline: ledger.deadline,
             closed: ledger.closed,

@@ -3,25 +3,12 @@
 use std::task::Waker;
 
 use super::{Gate, Leaving, Ledger, Over, Turn};
-use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
-use crate::admission::waitlist::{Bound, SlotIndex, State};
+use crate::admission::waitlist::{Away, Bound, SlotIndex, State};
 use crate::foreign::drop_harmlessly;
-use crate::mode::Mode;
 use crate::time::{self, Instant, Stamp};
 
 impl Gate {
-    /// Rejects a call whose deadline had passed before it came; `None` in a mode that rejects nobody.
-    #[cold]
-    pub(in crate::admission) fn reject_spent(&self) -> Option<Load> {
-        let mut ledger = self.ledger.lock();
-        if ledger.terms.mode != Mode::Enforce {
-            return None;
-        }
-        ledger.deadline += 1;
-        Some(self.load_at(self.word(), ledger.waitlist.waiting()))
-    }
-
     /// A waiter looks whether it is its turn, and leaves word how to wake it if it is not.
     pub(in crate::admission) fn look(
         &self,
@@ -43,7 +30,7 @@ impl Gate {
             State::Granted if now < until => {
                 return Turn::Admitted(self.claim(&mut ledger, slot, now), now);
             }
-            State::Granted | State::Revoked | State::TurnedAway | State::Vacant => {}
+            State::Granted | State::Revoked | State::TurnedAway(_) | State::Vacant => {}
         }
         drop(ledger);
         Turn::Over(self.leave_queue(slot, Leaving::Late(bound)))
@@ -81,14 +68,14 @@ impl Gate {
         let (was, waker) = ledger.waitlist.remove(slot);
         match was {
             State::Waiting => {
-                ledger.count(leaving);
+                self.count(&mut ledger, leaving);
                 self.update_flags(&ledger);
             }
             State::Granted => {
-                ledger.count(leaving);
+                self.count(&mut ledger, leaving);
                 self.give_back(&ledger);
             }
-            State::Revoked | State::TurnedAway | State::Vacant => {}
+            State::Revoked | State::TurnedAway(_) | State::Vacant => {}
         }
         let load = self.load_at(word, ledger.waitlist.waiting());
         drop(ledger);
@@ -96,7 +83,9 @@ impl Gate {
         self.recover();
         self.hand_over();
         match was {
-            State::TurnedAway => Over::Closed(load),
+            State::TurnedAway(Away::Closed) => Over::Closed(load),
+            State::TurnedAway(Away::Open) => Over::Open,
+            State::Waiting | State::Granted if leaving == Leaving::Open => Over::Open,
             _ => Over::Late(load),
         }
     }

@@ -36,7 +36,7 @@ fn refused(machine: &mut Machine, ms: u64) -> Rejected {
     result.expect_err("it does not pass")
 }
 
-fn call(machine: &mut Machine, ms: u64, seen: Seen) -> Option<Transition> {
+fn call(machine: &mut Machine, ms: u64, seen: Seen) -> Option<BreakerTransition> {
     let ticket = take(machine, ms);
     machine.report(at(ms), NONE, ticket, seen)
 }
@@ -53,7 +53,7 @@ fn open(ms: u64) -> Machine {
 fn half_open() -> (Machine, Ticket) {
     let mut machine = open(0);
     let probe = take(&mut machine, 100);
-    assert_eq!(machine.state(), State::HalfOpen);
+    assert_eq!(machine.state(), BreakerState::HalfOpen);
     (machine, probe)
 }
 
@@ -69,11 +69,11 @@ fn failures_in_a_row_trip_it_and_a_success_between_them_does_not() {
     for seen in [FAILURE, SUCCESS, SUCCESS, SUCCESS, FAILURE] {
         assert_eq!(call(&mut machine, 0, seen), None);
     }
-    let expected = Transition {
-        from: State::Closed,
-        to: State::Open,
+    let expected = BreakerTransition {
+        from: BreakerState::Closed,
+        to: BreakerState::Open,
         era: 1,
-        cause: Cause::Consecutive(2),
+        cause: BreakerCause::Consecutive { failures: 2 },
         open_for: Some(Duration::from_millis(100)),
     };
     assert_eq!(call(&mut machine, 0, FAILURE), Some(expected));
@@ -91,7 +91,7 @@ fn a_share_of_failures_trips_it_at_the_call_that_makes_enough_of_them() {
         slow: 0,
     };
     let cause = call(&mut machine, 0, SUCCESS).map(|opened| opened.cause);
-    assert_eq!(cause, Some(Cause::FailureRate(totals)));
+    assert_eq!(cause, Some(BreakerCause::failure_rate(totals)));
 }
 
 #[test]
@@ -115,7 +115,10 @@ fn late_answers_trip_it_only_where_slow_is_set() {
     assert_eq!(call(&mut blind, 0, SLOW), None);
     assert_eq!(blind.totals(at(0)).slow, 0);
     let cause = call(&mut seeing, 0, SLOW).map(|opened| opened.cause);
-    assert!(matches!(cause, Some(Cause::SlowRate(_))), "{cause:?}");
+    assert!(
+        matches!(cause, Some(BreakerCause::SlowRate(_))),
+        "{cause:?}"
+    );
 }
 
 #[test]
@@ -125,7 +128,10 @@ fn a_hang_is_seen_although_every_caller_leaves_early() {
         assert_eq!(call(&mut machine, 0, Seen::CutShort), None);
     }
     let cause = call(&mut machine, 0, Seen::CutShort).map(|opened| opened.cause);
-    assert!(matches!(cause, Some(Cause::SlowRate(_))), "{cause:?}");
+    assert!(
+        matches!(cause, Some(BreakerCause::SlowRate(_))),
+        "{cause:?}"
+    );
 }
 
 #[test]
@@ -134,7 +140,7 @@ fn a_call_that_was_cut_short_ends_no_row_of_failures() {
     assert_eq!(call(&mut machine, 0, FAILURE), None);
     assert_eq!(call(&mut machine, 0, Seen::CutShort), None);
     let cause = call(&mut machine, 0, FAILURE).map(|opened| opened.cause);
-    assert_eq!(cause, Some(Cause::Consecutive(2)));
+    assert_eq!(cause, Some(BreakerCause::Consecutive { failures: 2 }));
 }
 
 #[test]
@@ -152,7 +158,11 @@ fn a_hundred_results_that_say_nothing_change_nothing() {
     }
     assert_eq!(machine.totals(at(0)), before);
     let cause = call(&mut machine, 0, FAILURE).map(|opened| opened.cause);
-    assert_eq!(cause, Some(Cause::Consecutive(2)), "the row goes on");
+    assert_eq!(
+        cause,
+        Some(BreakerCause::Consecutive { failures: 2 }),
+        "the row goes on"
+    );
 }
 
 #[test]
@@ -164,15 +174,15 @@ fn open_it_says_when_to_come_back_and_passes_then() {
     assert_eq!(machine.next_probe_at(at(0)), Some(at(107)));
     assert_eq!(machine.next_probe_at(at(200)), Some(at(200)), "at once");
     assert_eq!(machine.look(at(107), NONE).0, Look::HalfOpen);
-    assert_eq!(machine.state(), State::Open, "a look takes nothing");
+    assert_eq!(machine.state(), BreakerState::Open, "a look takes nothing");
     let (result, moves) = machine.ticket(at(107), NONE, TIMEOUT);
     assert!(result.is_ok_and(Ticket::is_probe), "the first probe");
     let moves: Vec<_> = moves.into_iter().collect();
-    let expected = Transition {
-        from: State::Open,
-        to: State::HalfOpen,
+    let expected = BreakerTransition {
+        from: BreakerState::Open,
+        to: BreakerState::HalfOpen,
         era: 2,
-        cause: Cause::CooledDown,
+        cause: BreakerCause::CooledDown,
         open_for: None,
     };
     assert_eq!(moves, [expected]);
@@ -196,7 +206,7 @@ fn a_thousand_arrivals_get_as_many_tickets_as_there_are_probes() {
             .collect();
         let (last, before) = moves.split_last().expect("there is one");
         assert!(before.iter().all(Option::is_none), "the last one closes");
-        assert_eq!(last.map(|closed| closed.to), Some(State::Closed));
+        assert_eq!(last.map(|closed| closed.to), Some(BreakerState::Closed));
     }
 }
 
@@ -211,7 +221,7 @@ fn a_dropped_probe_gives_its_place_back_and_counts_for_nothing() {
     let closed = machine.report(at(120), NONE, third, SUCCESS);
     assert_eq!(
         closed.map(|moved| moved.cause),
-        Some(Cause::ProbesSucceeded)
+        Some(BreakerCause::ProbesSucceeded)
     );
 }
 
@@ -222,7 +232,7 @@ fn a_probe_that_gave_its_place_back_has_nothing_more_to_say() {
     for seen in [FAILURE, SUCCESS, SUCCESS] {
         assert_eq!(machine.report(at(100), NONE, gone, seen), None);
     }
-    assert_eq!(machine.state(), State::HalfOpen);
+    assert_eq!(machine.state(), BreakerState::HalfOpen);
 }
 
 #[test]
@@ -246,11 +256,11 @@ fn a_hung_probe_expires_and_its_late_result_changes_nothing() {
     // Reopened at 150, for twice 100 ms.
     assert_eq!(look, Look::Open(retry_after(199)));
     let causes: Vec<_> = moves.into_iter().map(|moved| moved.cause).collect();
-    assert_eq!(causes, [Cause::ProbeExpired]);
+    assert_eq!(causes, [BreakerCause::ProbeExpired]);
     for seen in [SUCCESS, FAILURE, Seen::Nothing] {
         assert_eq!(machine.report(at(152), NONE, hung, seen), None);
     }
-    assert_eq!((machine.state(), machine.era()), (State::Open, 3));
+    assert_eq!((machine.state(), machine.era()), (BreakerState::Open, 3));
 }
 
 #[test]
@@ -259,7 +269,10 @@ fn a_result_that_comes_at_the_last_moment_counts_and_one_later_is_late() {
     let second = take(&mut machine, 100);
     assert_eq!(machine.report(at(150), NONE, first, SUCCESS), None);
     let late = machine.report(Stamp(150 * MS + 1), NONE, second, SUCCESS);
-    assert_eq!(late.map(|moved| moved.cause), Some(Cause::ProbeExpired));
+    assert_eq!(
+        late.map(|moved| moved.cause),
+        Some(BreakerCause::ProbeExpired)
+    );
 }
 
 #[test]
@@ -276,7 +289,10 @@ fn a_breaker_that_nobody_asked_while_its_probe_hung_has_cooled_down_meanwhile() 
     let (result, moves) = machine.ticket(at(350), NONE, TIMEOUT);
     assert!(result.is_ok_and(Ticket::is_probe), "a probe");
     let causes: Vec<_> = moves.into_iter().map(|moved| moved.cause).collect();
-    assert_eq!(causes, [Cause::ProbeExpired, Cause::CooledDown]);
+    assert_eq!(
+        causes,
+        [BreakerCause::ProbeExpired, BreakerCause::CooledDown]
+    );
 }
 
 #[test]
@@ -286,10 +302,10 @@ fn one_probe_that_fails_or_is_late_reopens_for_longer_each_time() {
     call(&mut machine, 0, FAILURE);
     let mut now = 100;
     for (seen, cause, open_for) in [
-        (FAILURE, Cause::ProbeFailed, 200),
-        (SLOW, Cause::ProbeSlow, 300),
-        (Seen::CutShort, Cause::ProbeSlow, 300),
-        (Seen::Failure { slow: true }, Cause::ProbeFailed, 300),
+        (FAILURE, BreakerCause::ProbeFailed, 200),
+        (SLOW, BreakerCause::ProbeSlow, 300),
+        (Seen::CutShort, BreakerCause::ProbeSlow, 300),
+        (Seen::Failure { slow: true }, BreakerCause::ProbeFailed, 300),
     ] {
         let (first, second) = (take(&mut machine, now), take(&mut machine, now));
         assert_eq!(machine.report(at(now), NONE, first, SUCCESS), None);
@@ -348,7 +364,7 @@ fn late_results_of_the_closed_era_change_nothing_in_any_later_one() {
     call(&mut machine, 100, SUCCESS);
     unmoved(&mut machine, 100);
     call(&mut machine, 100, SUCCESS);
-    assert_eq!(machine.state(), State::Closed);
+    assert_eq!(machine.state(), BreakerState::Closed);
     unmoved(&mut machine, 100);
 }
 
@@ -374,16 +390,16 @@ fn with_all_probes_out_nobody_is_sent_away_for_longer_than_open_for() {
 }
 
 /// Each state by way of legal moves, with its name.
-fn each_state() -> [(State, Machine); 5] {
+fn each_state() -> [(BreakerState, Machine); 5] {
     let (mut forced, mut disabled) = (machine(), machine());
     assert!(forced.force_open().is_some(), "a move");
     assert!(disabled.disable().is_some(), "a move");
     [
-        (State::Closed, machine()),
-        (State::Open, open(0)),
-        (State::HalfOpen, half_open().0),
-        (State::ForcedOpen, forced),
-        (State::Disabled, disabled),
+        (BreakerState::Closed, machine()),
+        (BreakerState::Open, open(0)),
+        (BreakerState::HalfOpen, half_open().0),
+        (BreakerState::ForcedOpen, forced),
+        (BreakerState::Disabled, disabled),
     ]
 }
 
@@ -391,11 +407,11 @@ fn each_state() -> [(State, Machine); 5] {
 fn a_hand_moves_every_state_into_every_other_and_an_era_begins() {
     for (to, by_hand) in [
         (
-            State::ForcedOpen,
+            BreakerState::ForcedOpen,
             Machine::force_open as fn(&mut Machine) -> _,
         ),
-        (State::Disabled, Machine::disable),
-        (State::Closed, Machine::reset),
+        (BreakerState::Disabled, Machine::disable),
+        (BreakerState::Closed, Machine::reset),
     ] {
         for (from, mut machine) in each_state() {
             let era = machine.era();
@@ -405,11 +421,11 @@ fn a_hand_moves_every_state_into_every_other_and_an_era_begins() {
                 assert_eq!(moved, None);
                 continue;
             }
-            let expected = Transition {
+            let expected = BreakerTransition {
                 from,
                 to,
                 era: era + 1,
-                cause: Cause::ByHand,
+                cause: BreakerCause::ByHand,
                 open_for: None,
             };
             assert_eq!(moved, Some(expected));
@@ -420,7 +436,10 @@ fn a_hand_moves_every_state_into_every_other_and_an_era_begins() {
 
 #[test]
 fn states_set_by_hand_are_left_by_nothing_else() {
-    for (state, pass) in [(State::ForcedOpen, false), (State::Disabled, true)] {
+    for (state, pass) in [
+        (BreakerState::ForcedOpen, false),
+        (BreakerState::Disabled, true),
+    ] {
         let (_, mut machine) = each_state()
             .into_iter()
             .find(|&(each, _)| each == state)

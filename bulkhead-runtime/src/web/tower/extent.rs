@@ -8,8 +8,9 @@ use http_body::Body;
 use super::held::HeldBody;
 use super::judge::Sealed;
 use crate::admission::Flight;
+use crate::call::Watched;
 use crate::error::Origin;
-use crate::outcome::Verdict;
+use crate::outcome::{Outcome, Verdict};
 
 /// How long a call keeps its permit. [`BulkheadLayer`](super::BulkheadLayer) chooses one.
 pub trait Extent<R>: Sealed {
@@ -33,6 +34,8 @@ pub trait Extent<R>: Sealed {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Answered {
+    /// Before the flight: a breaker hears of a call before its permit is free.
+    pub(super) watched: Watched,
     pub(super) flight: Flight<'static>,
     pub(super) verdict: Verdict,
     pub(super) origin: Origin,
@@ -57,7 +60,13 @@ impl Sealed for UntilBody {}
 impl Answered {
     /// The call is over.
     pub(super) fn end(mut self) {
-        self.flight.means(self.verdict.into());
+        self.means(self.verdict.into());
+    }
+
+    /// From now on, its drop means `outcome`.
+    pub(super) fn means(&mut self, outcome: Outcome) {
+        self.watched.means(outcome);
+        self.flight.means(outcome);
     }
 }
 
@@ -82,8 +91,10 @@ where
     type Response = Response<HeldBody<B>>;
     const ASKS_WAITED: bool = true;
 
-    fn answered(&self, response: Response<B>, held: Answered) -> Self::Response {
+    fn answered(&self, response: Response<B>, mut held: Answered) -> Self::Response {
         let (parts, body) = response.into_parts();
+        // How long a download takes is for its client to say.
+        held.watched.stop_clock();
         let body = HeldBody::hold(held, self.longest, &parts, body);
         Response::from_parts(parts, body)
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -13,8 +14,7 @@ use tower::{Layer, Service};
 use super::extent::{Answered, Extent, UntilHead};
 use super::judge::{ByResponse, Judge};
 use super::layer::BulkheadLayer;
-use crate::call::{Run, Terms};
-use crate::error::Origin;
+use crate::call::{Run, Terms, Watched};
 use crate::time::{self, Instant};
 
 /// A service behind a partition; made by [`BulkheadLayer`].
@@ -77,7 +77,7 @@ pin_project! {
         // The readiness of the service is part of the call: a service that is never ready shall hold
         // permits, and not callers without number.
         #[pin]
-        run: Run<Begun<Oneshot<S, Request>>>,
+        run: Run<Begun<Oneshot<S, Request>>, Watched>,
         // The end of the first poll, if anybody asks how long it waited.
         waits_since: Option<Instant>,
         layer: BulkheadLayer<J, X>,
@@ -101,18 +101,15 @@ where
             extent,
         } = this.layer;
         let live = partition.live();
-        let origin = Origin {
-            partition: live.partition,
-            function: None,
-        };
-        let terms = Terms {
-            live,
-            origin,
-            timeout: *timeout,
-        };
+        let terms = Terms::of(live, *timeout);
+        let origin = terms.origin;
         let waits_since = *this.waits_since;
-        let end = |(answer, began): (Result<S::Response, S::Error>, _), verdict, flight| {
+        let end = |(answer, began): (Result<S::Response, S::Error>, _),
+                   verdict,
+                   flight,
+                   watched: &mut Watched| {
             let held = Answered {
+                watched: mem::take(watched),
                 flight,
                 verdict,
                 origin,

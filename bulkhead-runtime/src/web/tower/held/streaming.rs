@@ -80,7 +80,7 @@ impl<B> Streaming<B> {
     /// The body is gone before its permit is free, even if its destructor panics.
     fn end_as(self, outcome: Outcome) {
         let Self { body, mut held, .. } = self;
-        held.flight.means(outcome);
+        held.means(outcome);
         drop_harmlessly(body);
     }
 }

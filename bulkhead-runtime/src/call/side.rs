@@ -1,0 +1,213 @@
+//! What stands beside a call's permit: nothing, or the breakers that want to know how it ends.
+
+use std::time::Duration;
+
+use super::run::Terms;
+use crate::breaker::{Breaker, Look, Seen, Watch};
+use crate::frame::Ended;
+use crate::outcome::Outcome;
+use crate::time::{self, Instant, Stamp};
+
+/// What a call tells on its way, poll by poll.
+pub(crate) trait Side: Default {
+    /// Whether there can be a breaker.
+    const WATCHES: bool;
+
+    /// The call has its permit and began then.
+    ///
+    /// # Errors
+    /// A breaker has no place for it; with the time until that has.
+    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>>;
+
+    /// What ended inside the body since `before`, on this thread.
+    fn note_inside(&mut self, before: Ended);
+
+    /// It is stopped by a deadline that it has inherited.
+    fn cut_short(&mut self);
+
+    /// How it ended. What is told first counts.
+    fn end(&mut self, outcome: Outcome);
+}
+
+/// A call that no breaker can watch.
+#[derive(Debug, Default)]
+pub(crate) struct Alone;
+
+impl Side for Alone {
+    const WATCHES: bool = false;
+
+    #[inline]
+    fn board(&mut self, _: &Terms, _: Instant) -> Result<(), Option<Duration>> {
+        Ok(())
+    }
+
+    #[inline]
+    fn note_inside(&mut self, _: Ended) {}
+
+    #[inline]
+    fn cut_short(&mut self) {}
+
+    #[inline]
+    fn end(&mut self, _: Outcome) {}
+}
+
+/// A call that breakers may watch. Dropped before its end is told, it was left by its caller.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// Of the operation, and of the partition.
+    watches: [Option<(&'static Breaker, Watch<'static>)>; 2],
+    began: Option<Instant>,
+    /// Set when only the rest of its body is to come, which may take as long as it likes.
+    ran: Option<Duration>,
+    longest: Option<Duration>,
+    /// What its drop means.
+    means: Option<Outcome>,
+    is_cut_short: bool,
+    was_rejected_inside: bool,
+    was_cut_short_inside: bool,
+}
+
+/// The breakers before a call: of the operation, and of the partition.
+pub(super) type Breakers = [Option<&'static Breaker>; 2];
+
+/// The look before queueing, at each of them.
+pub(super) fn look(breakers: Breakers) -> Look {
+    let mut look = Look::Pass;
+    for breaker in breakers.into_iter().flatten() {
+        match breaker.look() {
+            Look::Pass => {}
+            Look::HalfOpen => look = Look::HalfOpen,
+            open @ Look::Open(_) => return open,
+        }
+    }
+    look
+}
+
+impl Watched {
+    /// From now on, its drop means `outcome`.
+    pub(crate) fn means(&mut self, outcome: Outcome) {
+        self.means = Some(outcome);
+    }
+
+    /// Its time stops; how it ends is still to come.
+    #[cfg(feature = "tower")]
+    pub(crate) fn stop_clock(&mut self) {
+        if self.is_watched() {
+            self.ran = Some(self.ran_until(time::now()));
+        }
+    }
+
+    fn is_watched(&self) -> bool {
+        self.watches.iter().any(Option::is_some)
+    }
+
+    fn ran_until(&self, now: Instant) -> Duration {
+        let began = self.began.unwrap_or(now);
+        self.ran
+            .unwrap_or_else(|| now.saturating_duration_since(began))
+    }
+
+    /// What a breaker sees of it that calls a call slow from `slow` on.
+    fn seen(&self, outcome: Outcome, ran: Duration, slow: Option<Duration>) -> Seen {
+        let is_slow = slow.is_some_and(|slow| ran >= slow);
+        let cut_short = || {
+            if is_slow {
+                Seen::CutShort
+            } else if self.longest.is_some_and(|longest| ran >= longest) {
+                // Nobody polled it at the end of its own time.
+                Seen::Failure { slow: false }
+            } else {
+                Seen::Nothing
+            }
+        };
+        match outcome {
+            Outcome::Success => Seen::Success { slow: is_slow },
+            Outcome::Failure if self.was_rejected_inside => Seen::Nothing,
+            Outcome::Failure if self.was_cut_short_inside => cut_short(),
+            Outcome::TimedOut if self.is_cut_short => cut_short(),
+            Outcome::Failure | Outcome::TimedOut | Outcome::Panicked => {
+                Seen::Failure { slow: is_slow }
+            }
+            Outcome::Cancelled => cut_short(),
+            Outcome::Ignored | Outcome::Unstarted => Seen::Nothing,
+        }
+    }
+}
+
+impl Side for Watched {
+    const WATCHES: bool = true;
+
+    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>> {
+        self.began = Some(began);
+        self.longest = terms.longest;
+        for (place, breaker) in self.watches.iter_mut().zip(terms.breakers()) {
+            let Some(breaker) = breaker else { continue };
+            match breaker.board(terms.longest) {
+                Ok(watch) => *place = Some((breaker, watch)),
+                Err(rejected) => {
+                    // A probe that another of them has given goes back.
+                    self.end(Outcome::Unstarted);
+                    return Err(rejected.retry_after);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_inside(&mut self, before: Ended) {
+        let now = Ended::so_far();
+        self.was_rejected_inside |= now.rejected != before.rejected;
+        self.was_cut_short_inside |= now.cut_short != before.cut_short;
+    }
+
+    fn cut_short(&mut self) {
+        self.is_cut_short = true;
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        if !self.is_watched() {
+            return;
+        }
+        let now = time::now();
+        let ran = self.ran_until(now);
+        for at in 0..self.watches.len() {
+            if let Some((breaker, watch)) = self.watches[at].take() {
+                let seen = self.seen(outcome, ran, breaker.slow());
+                breaker.saw(watch, Stamp::of(now), seen);
+            }
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.end(self.means.unwrap_or(Outcome::Cancelled));
+    }
+}
+
+/// One that is made only where there is a breaker.
+impl Side for Option<Box<Watched>> {
+    const WATCHES: bool = true;
+
+    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>> {
+        self.get_or_insert_default().board(terms, began)
+    }
+
+    fn note_inside(&mut self, before: Ended) {
+        if let Some(watched) = self {
+            watched.note_inside(before);
+        }
+    }
+
+    fn cut_short(&mut self) {
+        if let Some(watched) = self {
+            watched.cut_short();
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        if let Some(watched) = self {
+            watched.end(outcome);
+        }
+    }
+}

@@ -9,7 +9,6 @@ pub use kinds::{BreakerOpen, BulkheadFull, CallTimeout, Closed, DeadlineExceeded
 use kinds::{Late, SmallLoad};
 
 use crate::admission::{Bound, Rejection};
-use crate::frame;
 use crate::function::Function;
 use crate::partition::Partition;
 #[cfg(feature = "http")]
@@ -172,7 +171,13 @@ impl BulkheadError {
         }
     }
 
-    pub(crate) fn rejected(origin: Origin, rejection: Rejection) -> Self {
+    /// `holder` is the call around this one, where that is why it did not wait.
+    #[inline]
+    pub(crate) fn rejected(
+        origin: Origin,
+        rejection: Rejection,
+        holder: Option<&'static Function>,
+    ) -> Self {
         match rejection {
             Rejection::Closed(load) => Self::Closed(Closed {
                 origin,
@@ -181,7 +186,7 @@ impl BulkheadError {
             Rejection::Full(load) => Self::Full(BulkheadFull {
                 origin,
                 load: load.into(),
-                holder: frame::holder(&origin.partition.live().gate).and_then(|held| held.function),
+                holder,
             }),
             Rejection::Open(retry_after) => Self::BreakerOpen(BreakerOpen {
                 origin,

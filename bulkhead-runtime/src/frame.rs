@@ -16,7 +16,8 @@ use crate::time::Instant;
 
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
-    static ENDED: Cell<Ended> = const { Cell::new(Ended::NOTHING) };
+    static REJECTED: Cell<u32> = const { Cell::new(0) };
+    static CUT_SHORT: Cell<u32> = const { Cell::new(0) };
     /// From the outermost call to the innermost.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
@@ -45,31 +46,19 @@ impl Ended {
 
     #[inline]
     pub(crate) fn so_far() -> Self {
-        ENDED.get()
+        Self {
+            rejected: REJECTED.get(),
+            cut_short: CUT_SHORT.get(),
+        }
     }
 
-    #[cold]
+    #[inline]
     pub(crate) fn note_rejected() {
-        let Self {
-            rejected,
-            cut_short,
-        } = ENDED.get();
-        ENDED.set(Self {
-            rejected: rejected.wrapping_add(1),
-            cut_short,
-        });
+        REJECTED.set(REJECTED.get().wrapping_add(1));
     }
 
-    #[cold]
     pub(crate) fn note_cut_short() {
-        let Self {
-            rejected,
-            cut_short,
-        } = ENDED.get();
-        ENDED.set(Self {
-            rejected,
-            cut_short: cut_short.wrapping_add(1),
-        });
+        CUT_SHORT.set(CUT_SHORT.get().wrapping_add(1));
     }
 }
 

@@ -184,6 +184,7 @@ impl Function {
         }
     }
 
+    #[inline]
     pub(crate) const fn timeout(&self) -> Option<Duration> {
         self.timeout
     }

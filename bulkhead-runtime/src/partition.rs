@@ -10,6 +10,7 @@ use crate::admission::Gate;
 use crate::breaker::{Breaker, BreakerPolicy};
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
+use crate::frame::{self, Held};
 use crate::function::{self, Function};
 use crate::mode::Mode;
 #[cfg(feature = "tracing")]
@@ -124,6 +125,15 @@ impl Live {
                 .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy))));
         }
         live
+    }
+
+    /// The call around this one, where that holds a permit that this one could wait for.
+    #[inline]
+    pub(crate) fn holder(&self) -> Option<Held> {
+        if self.gate.queue() == 0 {
+            return None;
+        }
+        frame::holder(&self.gate)
     }
 
     /// That of the partition.

@@ -181,6 +181,7 @@ impl Gate {
     }
 
     /// Calls that may wait.
+    #[inline]
     pub(crate) fn queue(&self) -> u32 {
         self.entrance.queue.load(Ordering::Relaxed)
     }

@@ -8,16 +8,9 @@ use super::run::Terms;
 use super::side::{self, Side};
 use crate::admission::{Entry, Obstacle, Passage, Patience, Queues, Rejection};
 use crate::breaker::Look;
-use crate::frame;
 use crate::mode::Mode;
 use crate::outcome::Outcome;
-use crate::time::{self, Instant, Timer};
-
-/// A call that is in, and when it began, if anybody read the clock.
-pub(super) struct Entered {
-    pub(super) passage: Passage<'static>,
-    pub(super) began: Option<Instant>,
-}
+use crate::time::{self, Timer};
 
 /// One poll of the way in.
 #[inline]
@@ -26,19 +19,15 @@ pub(super) fn poll<S: Side>(
     side: &mut S,
     terms: &Terms,
     patience: Patience,
+    may_queue: bool,
     timer: Pin<&mut Timer>,
     cx: &mut Context<'_>,
-) -> Poll<Result<Entered, Rejection>> {
+) -> Poll<Result<Passage<'static>, Rejection>> {
     let gate = &terms.live.gate;
     if !S::WATCHES || !terms.is_watched() {
-        return entry
-            .poll(gate, patience, || terms.queues(), timer, cx)
-            .map_ok(|passage| Entered {
-                passage,
-                began: None,
-            });
+        return entry.poll(gate, patience, || terms.queues(may_queue), timer, cx);
     }
-    poll_watched(entry, side, terms, patience, timer, cx)
+    poll_watched(entry, side, terms, patience, may_queue, timer, cx)
 }
 
 #[inline(never)]
@@ -47,9 +36,10 @@ fn poll_watched<S: Side>(
     side: &mut S,
     terms: &Terms,
     patience: Patience,
+    may_queue: bool,
     timer: Pin<&mut Timer>,
     cx: &mut Context<'_>,
-) -> Poll<Result<Entered, Rejection>> {
+) -> Poll<Result<Passage<'static>, Rejection>> {
     let gate = &terms.live.gate;
     let comes = entry.is_fresh();
     if comes && gate.mode_now() != Mode::Enforce {
@@ -67,7 +57,7 @@ fn poll_watched<S: Side>(
             return Poll::Ready(Err(gate.reject_open(rejected.retry_after)));
         }
         Look::HalfOpen => entry.poll(gate, patience, || Queues::Never, timer, cx),
-        Look::Pass => entry.poll(gate, patience, || terms.queues(), timer, cx),
+        Look::Pass => entry.poll(gate, patience, || terms.queues(may_queue), timer, cx),
     };
     match polled {
         Poll::Ready(Ok(passage)) => Poll::Ready(board(side, terms, passage)),
@@ -93,13 +83,10 @@ fn board<S: Side>(
     side: &mut S,
     terms: &Terms,
     mut passage: Passage<'static>,
-) -> Result<Entered, Rejection> {
+) -> Result<Passage<'static>, Rejection> {
     let began = passage.waited.map_or_else(time::now, |waited| waited.until);
     match side.board(terms, began) {
-        Ok(()) => Ok(Entered {
-            passage,
-            began: Some(began),
-        }),
+        Ok(()) => Ok(passage),
         Err(retry_after) => {
             passage.flight.means(Outcome::Unstarted);
             Err(Rejection::Open(retry_after))
@@ -116,7 +103,7 @@ fn poll_observed<S: Side>(
     patience: Patience,
     timer: Pin<&mut Timer>,
     cx: &mut Context<'_>,
-) -> Poll<Result<Entered, Rejection>> {
+) -> Poll<Result<Passage<'static>, Rejection>> {
     let gate = &terms.live.gate;
     let began = time::now();
     let boarded = match gate.mode_now() {
@@ -134,10 +121,7 @@ fn poll_observed<S: Side>(
     if let Poll::Ready(Err(_)) = polled {
         side.end(Outcome::Unstarted);
     }
-    polled.map_ok(|passage| Entered {
-        passage,
-        began: Some(began),
-    })
+    polled
 }
 
 fn is_spent(terms: &Terms, patience: Patience) -> bool {
@@ -155,8 +139,8 @@ fn next_probe(terms: &Terms) -> Option<Duration> {
 
 impl Terms {
     /// Whoever is called inside a call of the same partition would wait for the call that waits for it.
-    pub(super) fn queues(&self) -> Queues {
-        if self.never_queues || frame::holder(&self.live.gate).is_some() {
+    fn queues(&self, may_queue: bool) -> Queues {
+        if !may_queue || self.live.holder().is_some() {
             return Queues::Never;
         }
         let [operation, _] = self.breakers();

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
@@ -12,21 +13,19 @@ use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
 use super::side::{Alone, Watched};
 use crate::admission::Flight;
 use crate::error::BulkheadError;
-use crate::frame;
+use crate::frame::{self, Ended};
 use crate::function::{Function, Narrowed};
 use crate::observer;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
+#[inline]
 fn terms(function: &'static Function) -> Terms {
     let live = function.live();
     Terms {
         live,
         origin: function.origin(live),
         timeout: function.timeout(),
-        longest: None,
-        own_deadline: None,
-        never_queues: false,
     }
 }
 
@@ -40,8 +39,7 @@ where
 {
     Guarded {
         body: Some(body),
-        flight: None,
-        bound: None,
+        parked: Parked::default(),
         function,
         judge,
     }
@@ -128,9 +126,7 @@ pin_project! {
         // permit is free.
         #[pin]
         body: Option<F>,
-        flight: Option<Flight<'static>>,
-        // Only while a body is parked under a deadline.
-        bound: Option<Pin<Box<Bound>>>,
+        parked: Parked,
         function: &'static Function,
         judge: J,
     }
@@ -148,7 +144,8 @@ where
         let mut this = self.project();
         let judge = this.judge;
         let deadline = frame::deadline();
-        let flight = match this.flight.take() {
+        let (parked, bound) = this.parked.take();
+        let flight = match parked {
             Some(flight) => flight,
             None if this.body.is_none() => panic!("polled again after it had ended"),
             None => {
@@ -170,26 +167,87 @@ where
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         let end = |returned, verdict, flight| give_back(returned, verdict, flight, &mut Alone);
         match poll_body(this.body.as_mut(), flight, verdict, end, cx) {
-            Ok(returned) => Poll::Ready(returned),
+            Ok(returned) => {
+                unpark(bound);
+                Poll::Ready(returned)
+            }
             Err(flight) => {
-                *this.flight = Some(flight);
+                // Before a timer is armed: outside a runtime that panics.
+                *this.parked = Parked::new(flight);
                 let Some(deadline) = deadline else {
+                    *this.parked.bound = bound;
                     return Poll::Pending;
                 };
-                // By value: whatever the address of a future is given to keeps it from living in registers,
-                // also where there is no deadline.
-                let (bound, passed) = Bound::poll(this.bound.take(), deadline, this.function, cx);
-                *this.bound = bound;
-                let error = ready!(passed);
-                // A local, so that the permit is back even if the body's destructor panics.
-                let flight = this.flight.take();
-                if let Some(mut flight) = flight {
-                    flight.means(Outcome::TimedOut);
-                    this.body.set(None);
+                // By value: what the address of a future is given to keeps it out of registers.
+                match Bound::poll(bound, deadline, this.function, cx) {
+                    Bounded::Goes(bound) => {
+                        *this.parked.bound = Some(bound);
+                        Poll::Pending
+                    }
+                    Bounded::Stopped(error) => {
+                        // A local, so that the permit is back even if the body's destructor panics.
+                        let mut flight = this.parked.take().0.expect("put there above");
+                        flight.means(Outcome::TimedOut);
+                        this.body.set(None);
+                        drop(flight);
+                        Poll::Ready(judge(Ask::Reject(error)).rejected())
+                    }
                 }
-                Poll::Ready(judge(Ask::Reject(error)).rejected())
             }
         }
+    }
+}
+
+/// The permit of a body that is parked, and what bounds that if it is under a deadline.
+///
+/// Its drop is by hand, one look and one call: if it made that of the whole future too long to be inlined, no
+/// future could live in registers any more, and every call would pay for that.
+#[derive(Default)]
+struct Parked {
+    flight: ManuallyDrop<Option<Flight<'static>>>,
+    /// Only where there is a flight.
+    bound: ManuallyDrop<Option<Pin<Box<Bound>>>>,
+}
+
+impl Parked {
+    #[inline]
+    fn new(flight: Flight<'static>) -> Self {
+        Self {
+            flight: ManuallyDrop::new(Some(flight)),
+            bound: ManuallyDrop::new(None),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> (Option<Flight<'static>>, Option<Pin<Box<Bound>>>) {
+        (self.flight.take(), self.bound.take())
+    }
+}
+
+impl Drop for Parked {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            cancel(flight, self.bound.take());
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn cancel(flight: Flight<'static>, bound: Option<Pin<Box<Bound>>>) {
+    drop((flight, bound));
+}
+
+#[inline]
+fn unpark(bound: Option<Pin<Box<Bound>>>) {
+    #[cold]
+    #[inline(never)]
+    fn drop_boxed(bound: Pin<Box<Bound>>) {
+        drop(bound);
+    }
+    if let Some(bound) = bound {
+        drop_boxed(bound);
     }
 }
 
@@ -203,15 +261,22 @@ pin_project! {
     }
 }
 
+/// What became of a parked body under a deadline.
+enum Bounded {
+    Goes(Pin<Box<Bound>>),
+    Stopped(BulkheadError),
+}
+
 impl Bound {
-    /// Ready when the deadline has passed. Its body counts from its first poll that was not its last.
+    /// Its body counts from its first poll that was not its last.
     #[cold]
+    #[inline(never)]
     fn poll(
         bound: Option<Pin<Box<Self>>>,
         deadline: Instant,
         function: &'static Function,
         cx: &mut Context<'_>,
-    ) -> (Option<Pin<Box<Self>>>, Poll<BulkheadError>) {
+    ) -> Bounded {
         let mut bound = bound.unwrap_or_else(|| {
             Box::pin(Self {
                 began: time::now(),
@@ -220,13 +285,13 @@ impl Bound {
         });
         let this = bound.as_mut().project();
         if this.timer.poll_until(deadline, cx).is_pending() {
-            return (Some(bound), Poll::Pending);
+            return Bounded::Goes(bound);
         }
-        frame::Ended::note_cut_short();
+        Ended::note_cut_short();
         let live = function.live();
         let error = Limit::of_deadline(deadline, *this.began).error(function.origin(live), None);
         observer::timed_out(live, &error);
-        (None, Poll::Ready(error))
+        Bounded::Stopped(error)
     }
 }
 
@@ -285,13 +350,13 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let (judge, function) = (this.judge, *this.function);
-        let Narrowed { by, is_own } = *this.narrowed.get_or_insert_with(|| narrowed(function));
-        let terms = Terms {
-            longest: function.longest(),
-            own_deadline: by.filter(|_| is_own),
-            ..terms(function)
-        };
-        let run = this.run;
+        let mut run = this.run;
+        let Narrowed { by, .. } = *this.narrowed.get_or_insert_with(|| {
+            let narrowed = narrowed(function);
+            run.as_mut().bounds(function.longest(), narrowed);
+            narrowed
+        });
+        let terms = terms(function);
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         let polled = match by {
             None => run.poll(terms, verdict, cx),

@@ -110,20 +110,25 @@ impl ByHand {
 #[cold]
 fn try_enter_under(live: &'static Live, deadline: Option<Instant>) -> Result<ByHand, Rejection> {
     let (mut entry, mut watched) = (Entry::default(), Boxed::None);
-    let terms = Terms {
-        never_queues: true,
-        ..Terms::of(live, None)
-    };
+    let terms = Terms::of(live, None);
     let patience = Patience {
         until: None,
         deadline,
     };
     let timer = pin!(Timer::default());
     let mut cx = Context::from_waker(Waker::noop());
-    match entering::poll(&mut entry, &mut watched, &terms, patience, timer, &mut cx) {
-        Poll::Ready(entered) => entered.map(|entered| ByHand {
+    match entering::poll(
+        &mut entry,
+        &mut watched,
+        &terms,
+        patience,
+        false,
+        timer,
+        &mut cx,
+    ) {
+        Poll::Ready(entered) => entered.map(|passage| ByHand {
             watched,
-            flight: entered.passage.flight,
+            flight: passage.flight,
         }),
         Poll::Pending => unreachable!("it never queues"),
     }
@@ -175,13 +180,14 @@ impl Enter<'_> {
             this.watched,
             &terms,
             patience,
+            true,
             this.timer,
             cx
         ));
         Poll::Ready(match entered {
-            Ok(entered) => Ok(ByHand {
+            Ok(passage) => Ok(ByHand {
                 watched: this.watched.take(),
-                flight: entered.passage.flight,
+                flight: passage.flight,
             }),
             Err(rejection) => Err(reject(this.live, terms.origin, rejection)),
         })

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
-use super::entering::{self, Entered};
-use super::side::{Breakers, Side};
-use crate::admission::{Entry, Flight, Patience, Rejection, Waited};
+use super::entering;
+use super::side::{Breakers, Side, Watched};
+use crate::admission::{Entry, Flight, Passage, Patience, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Ended, Held};
+use crate::function::Narrowed;
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -21,7 +22,8 @@ use crate::time::{self, Instant, Timer};
 #[cold]
 pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) -> BulkheadError {
     Ended::note_rejected();
-    let error = BulkheadError::rejected(origin, rejection);
+    let holder = live.holder().and_then(|held| held.function);
+    let error = BulkheadError::rejected(origin, rejection, holder);
     observer::rejected(live, &error);
     error
 }
@@ -134,11 +136,6 @@ pub(crate) struct Terms {
     pub(crate) live: &'static Live,
     pub(crate) origin: Origin,
     pub(crate) timeout: Option<Duration>,
-    /// The longest time that the body can run, if the call bounds it by itself.
-    pub(crate) longest: Option<Duration>,
-    /// The deadline of the frame, where the call has set it by itself.
-    pub(crate) own_deadline: Option<Instant>,
-    pub(crate) never_queues: bool,
 }
 
 impl Terms {
@@ -152,9 +149,6 @@ impl Terms {
             live,
             origin,
             timeout,
-            longest: timeout,
-            own_deadline: None,
-            never_queues: false,
         }
     }
 
@@ -178,6 +172,13 @@ impl Terms {
             live: self.live,
             function: self.origin.function,
         })
+    }
+}
+
+impl<F> Run<F, Watched> {
+    /// What bounds it by itself.
+    pub(super) fn bounds(self: Pin<&mut Self>, longest: Option<Duration>, deadline: Narrowed) {
+        self.project().side.bounds(longest, deadline);
     }
 }
 
@@ -219,11 +220,12 @@ impl<F: Future, S: Side> Run<F, S> {
             };
             let timer = this.timer.as_mut();
             match ready!(entering::poll(
-                entry, this.side, &terms, patience, timer, cx
+                entry, this.side, &terms, patience, true, timer, cx
             )) {
-                Ok(entered) => {
+                Ok(passage) => {
                     let is_bounded = terms.timeout.is_some() || deadline.is_some();
-                    *this.stage = Stage::Running(Running::begin(entered, is_bounded));
+                    let began = this.side.began();
+                    *this.stage = Stage::Running(Running::begin(passage, began, is_bounded));
                 }
                 Err(rejection) => {
                     *this.stage = Stage::Over;
@@ -259,7 +261,7 @@ impl<F: Future, S: Side> Run<F, S> {
             return Poll::Pending;
         };
         ready!(this.timer.poll_until(limit.at, cx));
-        if limit.is_inherited(terms.own_deadline) {
+        if limit.is_a_deadline() && !this.side.set_deadline(limit.at) {
             Ended::note_cut_short();
             this.side.cut_short();
         }
@@ -361,8 +363,8 @@ impl Limit {
         }
     }
 
-    fn is_inherited(&self, own_deadline: Option<Instant>) -> bool {
-        self.timeout.is_none() && own_deadline != Some(self.at)
+    fn is_a_deadline(&self) -> bool {
+        self.timeout.is_none()
     }
 
     pub(super) fn error(&self, origin: Origin, waited: Option<Waited>) -> BulkheadError {
@@ -376,9 +378,9 @@ impl Limit {
 }
 
 impl Running {
+    /// `began` if somebody has read the clock already.
     #[inline]
-    fn begin(entered: Entered, is_bounded: bool) -> Self {
-        let Entered { passage, began } = entered;
+    fn begin(passage: Passage<'static>, began: Option<Instant>, is_bounded: bool) -> Self {
         let claimed = || passage.waited.map_or_else(time::now, |waited| waited.until);
         Self {
             began: began.or_else(|| is_bounded.then(claimed)),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::run::Terms;
 use crate::breaker::{Breaker, Look, Seen, Watch};
 use crate::frame::Ended;
+use crate::function::Narrowed;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Stamp};
 
@@ -19,8 +20,14 @@ pub(crate) trait Side: Default {
     /// A breaker has no place for it; with the time until that has.
     fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>>;
 
+    /// When it began, if that is known.
+    fn began(&self) -> Option<Instant>;
+
     /// What ended inside the body since `before`, on this thread.
     fn note_inside(&mut self, before: Ended);
+
+    /// Whether it has set that deadline by itself.
+    fn set_deadline(&self, deadline: Instant) -> bool;
 
     /// It is stopped by a deadline that it has inherited.
     fn cut_short(&mut self);
@@ -42,7 +49,17 @@ impl Side for Alone {
     }
 
     #[inline]
+    fn began(&self) -> Option<Instant> {
+        None
+    }
+
+    #[inline]
     fn note_inside(&mut self, _: Ended) {}
+
+    #[inline]
+    fn set_deadline(&self, _: Instant) -> bool {
+        false
+    }
 
     #[inline]
     fn cut_short(&mut self) {}
@@ -59,7 +76,9 @@ pub(crate) struct Watched {
     began: Option<Instant>,
     /// Set when only the rest of its body is to come, which may take as long as it likes.
     ran: Option<Duration>,
+    /// The longest time that it can run, if it bounds that by itself.
     longest: Option<Duration>,
+    own_deadline: Option<Instant>,
     /// What its drop means.
     means: Option<Outcome>,
     is_cut_short: bool,
@@ -84,6 +103,12 @@ pub(super) fn look(breakers: Breakers) -> Look {
 }
 
 impl Watched {
+    /// What bounds it by itself.
+    pub(super) fn bounds(&mut self, longest: Option<Duration>, deadline: Narrowed) {
+        self.longest = longest;
+        self.own_deadline = deadline.by.filter(|_| deadline.is_own);
+    }
+
     /// From now on, its drop means `outcome`.
     pub(crate) fn means(&mut self, outcome: Outcome) {
         self.means = Some(outcome);
@@ -139,10 +164,10 @@ impl Side for Watched {
 
     fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>> {
         self.began = Some(began);
-        self.longest = terms.longest;
+        self.longest = self.longest.or(terms.timeout);
         for (place, breaker) in self.watches.iter_mut().zip(terms.breakers()) {
             let Some(breaker) = breaker else { continue };
-            match breaker.board(terms.longest) {
+            match breaker.board(self.longest) {
                 Ok(watch) => *place = Some((breaker, watch)),
                 Err(rejected) => {
                     // A probe that another of them has given goes back.
@@ -154,10 +179,18 @@ impl Side for Watched {
         Ok(())
     }
 
+    fn began(&self) -> Option<Instant> {
+        self.began
+    }
+
     fn note_inside(&mut self, before: Ended) {
         let now = Ended::so_far();
         self.was_rejected_inside |= now.rejected != before.rejected;
         self.was_cut_short_inside |= now.cut_short != before.cut_short;
+    }
+
+    fn set_deadline(&self, deadline: Instant) -> bool {
+        self.own_deadline == Some(deadline)
     }
 
     fn cut_short(&mut self) {
@@ -193,10 +226,19 @@ impl Side for Option<Box<Watched>> {
         self.get_or_insert_default().board(terms, began)
     }
 
+    fn began(&self) -> Option<Instant> {
+        self.as_ref().and_then(|watched| watched.began)
+    }
+
     fn note_inside(&mut self, before: Ended) {
         if let Some(watched) = self {
             watched.note_inside(before);
         }
+    }
+
+    fn set_deadline(&self, deadline: Instant) -> bool {
+        self.as_ref()
+            .is_some_and(|watched| watched.set_deadline(deadline))
     }
 
     fn cut_short(&mut self) {

@@ -261,11 +261,7 @@ fn a_cap_without_an_end_is_refused() {
 }
 
 /// What a server would see of a request that is made with this much time left.
-async fn told(
-    layer: PropagateDeadlineLayer,
-    time: Duration,
-    own: &[Sent],
-) -> HeaderMap {
+async fn told(layer: PropagateDeadlineLayer, time: Duration, own: &[Sent]) -> HeaderMap {
     let client = layer.layer(Particular::default());
     let told = Deadline::after(time).scope(client.oneshot(with(own)));
     sure(told.await)

@@ -19,6 +19,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{Request, Response};
 use axum::routing::{get, post};
 use axum::{Router, serve};
+use bulkhead_runtime::tower::DeadlineLayer;
 use bulkhead_runtime::{BulkheadLayer, Partition, partition};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -36,6 +37,9 @@ static IMPORT: Partition;
 static EXPORT: Partition;
 
 const FOUR_MEGABYTES: usize = 4 << 20;
+/// What is guarded takes no longer to the head of its response, and no longer than its client waits, if that
+/// says so in `x-request-timeout-ms`.
+const PATIENCE: DeadlineLayer = DeadlineLayer::capped(Duration::from_secs(15));
 /// More than what lies between two sockets.
 const EXPORT_SIZE: usize = 512 * PIECE.len();
 static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
@@ -68,6 +72,7 @@ fn router() -> Router {
             ),
         )
         .route("/health", get(|| async { "fine" }))
+        .layer(PATIENCE)
 }
 
 #[tokio::main(flavor = "current_thread")]

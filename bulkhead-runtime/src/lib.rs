@@ -35,6 +35,7 @@
 //! | hold a policy against measured traffic | [`Measured`] |
 //! | change or close a partition while it runs | [`configure`], [`Partition::resize`], [`mode`](Partition::mode), [`close`](Partition::close), [`reopen`](Partition::reopen) |
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
+//! | take a deadline from a request, or along with one | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
 //! | return anything other than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
@@ -62,9 +63,10 @@
 //! None is on by default.
 //!
 //! * `http`: `BulkheadError::status` and `BulkheadError::to_response`: 503 (or 429) and 504, `Retry-After`,
-//!   problem details.
+//!   problem details. `Deadline::from_headers` and `Deadline::propagate`.
 //! * `axum`: `BulkheadError` is an axum response, and a handler may return a bare `Response`.
-//! * `tower`: `BulkheadLayer` for routes, routers, servers and clients.
+//! * `tower`: `BulkheadLayer` for routes, routers, servers and clients; `tower::DeadlineLayer` and
+//!   `tower::PropagateDeadlineLayer` for deadlines that travel with requests.
 //! * `tonic`: a `BulkheadError` becomes a gRPC status with its details; with `tower`, the layer on servers and
 //!   channels.
 //! * `actix`: `BulkheadError` is an actix-web response, and a handler may return a bare `HttpResponse`.

@@ -216,6 +216,17 @@ pub(crate) const fn longest(longest: Duration) {
     }
 }
 
+/// The cap of a layer that gives requests their deadline.
+#[cfg(feature = "tower")]
+#[track_caller]
+pub(crate) const fn cap(cap: Duration) {
+    match check_timeout(cap) {
+        Ok(()) => {}
+        Err(PolicyError::TimeoutTooLong) => PolicyError::CapTooLong.panic(),
+        Err(_) => PolicyError::CapTooShort.panic(),
+    }
+}
+
 /// `wait` against `timeout`. Silent where one of them is out of range by itself.
 #[track_caller]
 pub const fn wait_below_timeout(wait: Duration, timeout: Duration) {

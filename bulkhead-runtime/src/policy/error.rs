@@ -41,6 +41,10 @@ pub enum PolicyError {
     LongestTooShort,
     /// The longest time of a response's body, above [`MAX_DURATION`](super::MAX_DURATION).
     LongestTooLong,
+    /// The longest time of a request, below [`MIN_DURATION`](super::MIN_DURATION).
+    CapTooShort,
+    /// The longest time of a request, above [`MAX_DURATION`](super::MAX_DURATION).
+    CapTooLong,
     /// A call may queue for as long as it may run, or longer.
     #[non_exhaustive]
     WaitNotBelowTimeout {
@@ -212,6 +216,10 @@ impl PolicyError {
                 "`until_body` takes at least 1 ms, the finest that the timer knows: the longest time that a response's body may keep its permit",
             ),
             Self::LongestTooLong => text.str("`until_body` is too long: the limit is 365 days"),
+            Self::CapTooShort => text.str(
+                "`capped` takes at least 1 ms, the finest that the timer knows: the longest time that a request may have",
+            ),
+            Self::CapTooLong => text.str("`capped` is too long: the limit is 365 days"),
             Self::WaitNotBelowTimeout { wait, timeout } => text
                 .str("`wait` (")
                 .duration(wait)

@@ -14,7 +14,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::grpc;
 #[cfg(feature = "tower")]
-use super::tower::Bulkhead;
+use super::tower::{Bulkhead, WithDeadline};
 use crate::error::{BulkheadError, Reason};
 use crate::outcome::{FromBulkheadError, Verdict};
 
@@ -53,6 +53,12 @@ impl From<BulkheadError> for Status {
 /// Available with the features `tonic` and `tower`: one service of a server may have a partition of its own.
 #[cfg(feature = "tower")]
 impl<S: NamedService, J, X> NamedService for Bulkhead<S, J, X> {
+    const NAME: &'static str = S::NAME;
+}
+
+/// Available with the features `tonic` and `tower`: one service of a server may have a cap of its own.
+#[cfg(feature = "tower")]
+impl<S: NamedService> NamedService for WithDeadline<S> {
     const NAME: &'static str = S::NAME;
 }
 

@@ -41,15 +41,25 @@
 //! | [`BulkheadLayer::new`] | a response, as [`FromBulkheadError`](crate::FromBulkheadError) makes it: axum's and tonic's have it, with the features `axum` and `tonic` |
 //! | [`BulkheadLayer::as_error`] | the error of the service, made `From<BulkheadError>`; a boxed error is one |
 //! | [`BulkheadLayer::reject`] | what your function makes of it |
+//!
+//! # Deadlines
+//!
+//! [`DeadlineLayer`] before a server gives every request a [`Deadline`](crate::Deadline), the service's own or
+//! the client's if that is sooner; [`PropagateDeadlineLayer`] before a client tells the next server what is
+//! left of it.
 
+mod deadline;
 mod extent;
 mod held;
 mod judge;
 mod layer;
+mod propagate;
 mod service;
 
+pub use deadline::{DeadlineLayer, WithDeadline};
 pub use extent::{Extent, UntilBody, UntilHead};
 pub use held::HeldBody;
 pub use judge::{ByError, ByFunction, ByResponse, Classified, ForEnvoy, Judge};
 pub use layer::BulkheadLayer;
+pub use propagate::{PropagateDeadline, PropagateDeadlineLayer};
 pub use service::{Bulkhead, ResponseFuture};

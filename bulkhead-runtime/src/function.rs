@@ -36,6 +36,9 @@ impl Narrowed {
     };
 }
 
+/// Nothing of the user's runs while its breaker is found, so a panic leaves nothing half-done behind it.
+impl std::panic::RefUnwindSafe for Function {}
+
 /// The deadline of one call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Narrowed {

@@ -122,7 +122,7 @@ impl Live {
         }));
         if let Some(policy) = partition.declared.policy.breaker() {
             live.breaker
-                .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy))));
+                .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy, 0))));
         }
         live
     }
@@ -152,8 +152,9 @@ impl Live {
         if let Some(known) = operations.iter().find(|known| known.is_of(function)) {
             return known;
         }
+        let mark = u32::try_from(operations.len() + 1).unwrap_or(u32::MAX);
         let breaker: &'static Breaker =
-            Box::leak(Box::new(Breaker::new(self, Some(function), policy)));
+            Box::leak(Box::new(Breaker::new(self, Some(function), policy, mark)));
         operations.push(breaker);
         breaker
     }

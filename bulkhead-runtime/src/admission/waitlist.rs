@@ -29,7 +29,7 @@ pub(crate) enum Bound {
 
 /// Whose a place in the queue is, where somebody may turn away those of one alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Mark(pub(crate) usize);
+pub(crate) struct Mark(pub(crate) u32);
 
 /// Why a waiter was turned away before its time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     fn join(list: &mut Waitlist, until: Instant) -> SlotIndex {
-        list.join(Waker::noop().clone(), until, Bound::Wait)
+        list.join(Waker::noop().clone(), until, Bound::Wait, Mark::default())
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A breaker as those see it that watch and operate it, and its way to the gate and to the observers.
 
 use std::fmt;
-use std::ptr;
 use std::time::Duration;
 
 use super::cell::{BreakerCell, Watch};
@@ -76,6 +75,7 @@ pub struct Breaker {
     policy: BreakerPolicy,
     slow: Option<Duration>,
     open_for: Duration,
+    mark: Mark,
     cell: BreakerCell,
 }
 
@@ -96,10 +96,12 @@ pub struct BreakerSnapshot {
 }
 
 impl Breaker {
+    /// `mark` tells its calls from those of other functions in the queue of the partition.
     pub(crate) fn new(
         live: &'static Live,
         function: Option<&'static Function>,
         policy: BreakerPolicy,
+        mark: u32,
     ) -> Self {
         // What a macro declares is checked while compiling; unchecked values do not come this far.
         let settings = policy.checked().unwrap_or(Settings::DEFAULT);
@@ -109,6 +111,7 @@ impl Breaker {
             policy,
             slow: settings.slow(),
             open_for: settings.open_for(),
+            mark: Mark(mark),
             cell: BreakerCell::new(settings),
         }
     }
@@ -202,7 +205,7 @@ impl Breaker {
 
     /// Whose places in the queue are those of its calls; `None` where all are.
     pub(crate) fn mark(&self) -> Option<Mark> {
-        self.function.map(|_| Mark(ptr::from_ref(self).addr()))
+        self.function.map(|_| self.mark)
     }
 
     pub(crate) fn is_of(&self, function: &Function) -> bool {

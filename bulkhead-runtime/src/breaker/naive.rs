@@ -386,8 +386,8 @@ fn names(moves: impl IntoIterator<Item = BreakerTransition>) -> Vec<(BreakerStat
 fn has_its_cause(told: &BreakerTransition) -> bool {
     let of = |from, to| (told.from, told.to) == (from, to);
     match told.cause {
-        BreakerCause::FailureRate(_)
-        | BreakerCause::SlowRate(_)
+        BreakerCause::FailureRate { .. }
+        | BreakerCause::SlowRate { .. }
         | BreakerCause::Consecutive { failures: _ } => of(BreakerState::Closed, BreakerState::Open),
         BreakerCause::CooledDown => of(BreakerState::Open, BreakerState::HalfOpen),
         BreakerCause::ProbeFailed | BreakerCause::ProbeSlow | BreakerCause::ProbeExpired => {

@@ -73,7 +73,7 @@ mod tests {
         let all = totals(20, 20, 0);
         assert_eq!(
             trips(&settings, all, 20),
-            Some(BreakerCause::FailureRate(all))
+            Some(BreakerCause::failure_rate(all))
         );
     }
 
@@ -83,7 +83,7 @@ mod tests {
         let third = totals(300, 100, 0);
         assert_eq!(
             trips(&settings, third, 0),
-            Some(BreakerCause::FailureRate(third))
+            Some(BreakerCause::failure_rate(third))
         );
         assert_eq!(trips(&settings, totals(300, 99, 0), 0), None);
         let all = BreakerPolicy::new().failure_ppm(PPM).demanded();
@@ -101,7 +101,7 @@ mod tests {
         let settings = BreakerPolicy::new().with_slow(MS).slow_ppm(PPM).demanded();
         assert_eq!(
             trips(&settings, slow, 0),
-            Some(BreakerCause::SlowRate(slow))
+            Some(BreakerCause::slow_rate(slow))
         );
         assert_eq!(trips(&settings, totals(20, 0, 19), 0), None);
     }

@@ -131,7 +131,7 @@ impl Gate {
     /// For the obstacle; or when the gate is closed, or cannot count any more.
     #[cold]
     pub(crate) fn enter_despite(&self, obstacle: Obstacle) -> Result<Flight<'_>, Rejection> {
-        self.decide_in_turn(None, |ledger, word| {
+        self.decide_in_turn(Some(time::now()), |ledger, word| {
             if ledger.terms.mode == Mode::Enforce {
                 return Some(Err(self.reject_for(obstacle, ledger, word)));
             }

@@ -116,7 +116,7 @@ fn late_answers_trip_it_only_where_slow_is_set() {
     assert_eq!(blind.totals(at(0)).slow, 0);
     let cause = call(&mut seeing, 0, SLOW).map(|opened| opened.cause);
     assert!(
-        matches!(cause, Some(BreakerCause::SlowRate(_))),
+        matches!(cause, Some(BreakerCause::SlowRate { .. })),
         "{cause:?}"
     );
 }
@@ -129,7 +129,7 @@ fn a_hang_is_seen_although_every_caller_leaves_early() {
     }
     let cause = call(&mut machine, 0, Seen::CutShort).map(|opened| opened.cause);
     assert!(
-        matches!(cause, Some(BreakerCause::SlowRate(_))),
+        matches!(cause, Some(BreakerCause::SlowRate { .. })),
         "{cause:?}"
     );
 }

@@ -131,6 +131,11 @@ impl Gate {
     /// For the obstacle; or when the gate is closed, or cannot count any more.
     #[cold]
     pub(crate) fn enter_despite(&self, obstacle: Obstacle) -> Result<Flight<'_>, Rejection> {
+        let mut ledger = self.ledger.lock();
+        if ledger.terms.mode == Mode::Enforce {
+            return Err(self.reject_for(obstacle, &mut ledger, self.word()));
+        }
+        drop(ledger);
         self.decide_in_turn(Some(time::now()), |ledger, word| {
             if ledger.terms.mode == Mode::Enforce {
                 return Some(Err(self.reject_for(obstacle, ledger, word)));

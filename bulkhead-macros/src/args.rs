@@ -24,6 +24,19 @@ pub(crate) struct Args {
     pub(crate) shed: Slot,
     pub(crate) status: Slot,
     pub(crate) timeout: Slot,
+    pub(crate) deadline: Slot,
+    pub(crate) margin: Slot,
+    /// The list itself; what it says is in the next nine.
+    pub(crate) breaker: Slot,
+    pub(crate) failure_rate: Slot,
+    pub(crate) slow_rate: Slot,
+    pub(crate) slow: Slot,
+    pub(crate) window: Slot,
+    pub(crate) min_calls: Slot,
+    pub(crate) consecutive: Slot,
+    pub(crate) open_for: Slot,
+    pub(crate) max_open_for: Slot,
+    pub(crate) probes: Slot,
     pub(crate) reject: Slot,
     pub(crate) classify: Slot,
     pub(crate) capacity: Slot,
@@ -71,9 +84,8 @@ impl Args {
         if !matches!(self.shared, Shared::No) {
             return None;
         }
-        let [first, second] = list.compulsory();
-        let is_missing = |key: &Key| self.slot_mut(*key).is_absent();
-        let missing: Vec<_> = [first, second].into_iter().filter(is_missing).collect();
+        let is_missing = |key: &&Key| self.slot_mut(**key).is_absent();
+        let missing: Vec<_> = list.compulsory().iter().filter(is_missing).collect();
         let text = match missing[..] {
             [] => return None,
             [key] => format!(
@@ -82,7 +94,7 @@ impl Args {
                 key.example(),
                 key.purpose()
             ),
-            _ => format!(
+            [first, second, ..] => format!(
                 "missing `{}` and `{}`: write `{}`",
                 first.as_str(),
                 second.as_str(),
@@ -144,6 +156,18 @@ impl Args {
             Key::Shed => &mut self.shed,
             Key::Status => &mut self.status,
             Key::Timeout => &mut self.timeout,
+            Key::Deadline => &mut self.deadline,
+            Key::Margin => &mut self.margin,
+            Key::Breaker => &mut self.breaker,
+            Key::FailureRate => &mut self.failure_rate,
+            Key::SlowRate => &mut self.slow_rate,
+            Key::Slow => &mut self.slow,
+            Key::Window => &mut self.window,
+            Key::MinCalls => &mut self.min_calls,
+            Key::Consecutive => &mut self.consecutive,
+            Key::OpenFor => &mut self.open_for,
+            Key::MaxOpenFor => &mut self.max_open_for,
+            Key::Probes => &mut self.probes,
             Key::Reject => &mut self.reject,
             Key::Classify => &mut self.classify,
             Key::Capacity => &mut self.capacity,

@@ -22,8 +22,8 @@ impl Fault {
             Self::NoUnit => format!("`{key}` needs a unit: `{number}ms` or `{number}s`?"),
             Self::UnknownUnit(unit) => match nearest_unit(unit) {
                 Some(near) => format!("unknown unit `{unit}`, did you mean `{near}`? {UNITS}"),
-                // What was measured is no timer's.
-                None if is_too_fine(unit) && key == "mean" => format!(
+                // What is measured is no timer's.
+                None if is_too_fine(unit) && matches!(key, "mean" | "slow") => format!(
                     "unknown unit `{unit}`: write a fraction of `ms`, such as `0.5ms`; {UNITS}"
                 ),
                 None if is_too_fine(unit) => format!(

@@ -6,7 +6,7 @@ use syn::{Error, Ident, Lit, Token};
 
 use crate::args::{Args, Shared, Slot};
 use crate::errors::Errors;
-use crate::keys::{Attribute, Key};
+use crate::keys::{Attribute, Key, Takes};
 use crate::list;
 use crate::literal;
 use crate::percent;
@@ -89,7 +89,7 @@ impl Entry<'_> {
         is_given
     }
 
-    /// `measured(…)`, or parentheses where none belong.
+    /// A list inside of the list, or parentheses where none belong.
     fn parenthesized(&mut self, ident: Ident) {
         let key = self.attribute.key(&ident).ok();
         let Some((key, inside)) = key.and_then(|key| Some((key, key.inside()?))) else {
@@ -116,7 +116,7 @@ impl Entry<'_> {
         if self.walk.is_behind_entry() {
             return Err(needs_a_value(key, &ident));
         }
-        if key == Key::Shed {
+        if key.takes() == Takes::Percentage {
             return percent::read(key, ident, self.walk);
         }
         let (expr, written) = match self.walk.expression() {
@@ -178,15 +178,14 @@ impl Entry<'_> {
 
     /// Whether nothing else than keys can stand in the list, not even by mistake.
     fn takes_keys_only(&self) -> bool {
-        matches!(self.attribute, Attribute::Measured | Attribute::Dependency)
+        !matches!(self.attribute, Attribute::Bulkhead | Attribute::Partition)
     }
 
     fn value_alone(&mut self) {
-        let (key, written) = match self.walk.percentage() {
-            Some((_, written)) => (Key::Shed, written),
+        let (takes, written) = match self.walk.percentage() {
+            Some((_, written)) => (Some(Takes::Percentage), written),
             None => match self.walk.expression() {
-                Ok((expr, written)) if literal::is_duration(&expr) => (Key::Mean, written),
-                Ok((_, written)) => (self.first_absent(), written),
+                Ok((expr, written)) => (literal::taken_by(&expr), written),
                 Err(at) => {
                     let text = format!("keys are written `key = value`: `{}`", self.example());
                     self.errors.push(Error::new(at, text));
@@ -195,8 +194,7 @@ impl Entry<'_> {
                 }
             },
         };
-        let key = Some(key).filter(|key| self.attribute.keys().contains(key));
-        let key = key.unwrap_or_else(|| self.first_absent());
+        let key = self.meant_by(takes);
         let value = written.to_string().replace(' ', "");
         let text = format!(
             "keys are written `key = value`: `{} = {value}`",
@@ -206,19 +204,26 @@ impl Entry<'_> {
         self.occupy(Some(key));
     }
 
-    fn first_absent(&mut self) -> Key {
-        let [first, second] = self.attribute.compulsory();
-        if self.args.slot_mut(first).is_absent() {
-            first
-        } else {
-            second
+    /// The key of a value alone: one that takes such a value, or has to be there; rather one that is absent.
+    fn meant_by(&mut self, takes: Option<Takes>) -> Key {
+        let (compulsory, keys) = (self.attribute.compulsory(), self.attribute.keys());
+        let all = [compulsory, keys].concat();
+        let suits = |key: &Key| takes == Some(key.takes());
+        let mut candidates: Vec<_> = all.iter().copied().filter(suits).collect();
+        if candidates.is_empty() {
+            candidates = all;
+            candidates.truncate(compulsory.len().max(1));
         }
+        let absent = candidates
+            .iter()
+            .find(|key| self.args.slot_mut(**key).is_absent());
+        *absent.unwrap_or(&candidates[candidates.len() - 1])
     }
 
     fn example(&self) -> &'static str {
         match self.attribute {
             Attribute::Bulkhead | Attribute::Partition => Key::Max.example(),
-            Attribute::Measured | Attribute::Dependency => self.attribute.compulsory()[0].example(),
+            _ => self.attribute.keys()[0].example(),
         }
     }
 
@@ -336,14 +341,15 @@ impl Entry<'_> {
 }
 
 fn needs_a_value(key: Key, ident: &Ident) -> Error {
-    let what = match key.inside() {
-        Some(_) => "a list",
-        None => "a value",
+    let (name, example) = (key.as_str(), key.example());
+    let text = match key.inside() {
+        None => format!("`{name}` needs a value: `{example}`"),
+        Some(list) if list.compulsory().is_empty() => {
+            format!("`{name}` needs a list: `{example}`, or `{name}()` with nothing but defaults")
+        }
+        Some(_) => format!("`{name}` needs a list: `{example}`"),
     };
-    Error::new(
-        ident.span(),
-        format!("`{}` needs {what}: `{}`", key.as_str(), key.example()),
-    )
+    Error::new(ident.span(), text)
 }
 
 fn is_upper_case(ident: &Ident) -> bool {

@@ -1,7 +1,7 @@
 //! `#[bulkhead]`: one declaration and one call.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Error, Meta};
 
@@ -30,7 +30,10 @@ pub(crate) fn bulkhead(tokens: TokenStream, item: &TokenStream) -> TokenStream {
     errors.extend(taken_twice(&args, &function));
     errors.extend(function.refused.clone());
     match args.runtime().filter(|_| errors.is_empty()) {
-        Some(runtime) => guarded(&function, &Policy::new(&args, &runtime), &args, &runtime),
+        Some(runtime) => {
+            let policy = Policy::new(Attribute::Bulkhead, &args, &runtime);
+            guarded(&function, &policy, &args, &runtime)
+        }
         None => fallback::unguarded(&function, &args, &errors),
     }
 }
@@ -67,14 +70,19 @@ fn partition(policy: &Policy<'_>, args: &Args, runtime: &TokenStream) -> TokenSt
         };
     };
     let reference = Ends::of(path).move_here(quote_spanned!(mixed=> &));
-    let rule = args.timeout.value().map(|timeout| {
-        let timeout_value = constant(Key::Timeout);
-        let arguments = quote_spanned!(mixed=> *__BULKHEAD_PARTITION.policy(), #timeout_value);
-        policy.rule(timeout.ends, "policy_below_timeout", arguments)
+    let name = quote_spanned!(mixed=> __BULKHEAD_PARTITION);
+    let rules = policy.contract().rules_about(&name, Ends::of(path));
+    // What tokens cannot tell of it.
+    let contract = (!has_contract(args)).then(|| {
+        quote_spanned! {mixed=>
+            const __BULKHEAD_CONTRACT: ::core::primitive::bool =
+                #runtime::__private::has_breaker(__BULKHEAD_PARTITION);
+        }
     });
     quote_spanned! {mixed=>
         static __BULKHEAD_PARTITION: &'static #runtime::Partition = #reference #path;
-        #rule
+        #rules
+        #contract
     }
 }
 
@@ -86,26 +94,45 @@ fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStr
         quote_spanned!(mixed=> &__BULKHEAD_PARTITION)
     };
     let name = Literal::string(&function.name.unraw().to_string());
-    let with_timeout = args.timeout.value().map(|_| {
-        let timeout = constant(Key::Timeout);
-        quote_spanned!(mixed=> .with_timeout(#timeout))
+    let own = [
+        (&args.timeout, Key::Timeout),
+        (&args.deadline, Key::Deadline),
+        (&args.margin, Key::Margin),
+        (&args.breaker, Key::Breaker),
+    ];
+    let own = own
+        .into_iter()
+        .filter(|(slot, _)| slot.value().is_some())
+        .map(|(_, key)| {
+            let method = format_ident!("with_{}", key.as_str(), span = mixed);
+            let value = constant(key);
+            quote_spanned!(mixed=> .#method(#value))
+        });
+    let site = args
+        .breaker
+        .value()
+        .map(|_| quote_spanned!(mixed=> .declared_at(::core::line!(), ::core::column!())));
+    // So that its breaker is there before the first call.
+    let registration = args.breaker.value().map(|_| {
+        quote_spanned! {mixed=>
+            #runtime::__private::inventory::submit! {
+                #runtime::__private::BreakerRegistration::new(&__BULKHEAD_FUNCTION)
+            }
+        }
     });
     quote_spanned! {mixed=>
         static __BULKHEAD_FUNCTION: #runtime::__private::Function = #runtime::__private::Function::new(
             #partition,
             ::core::concat!(::core::module_path!(), "::", #name),
-        ) #with_timeout;
+        ) #(#own)* #site;
+        #registration
     }
 }
 
 /// The guard, around the future that the body is or makes.
 fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
-    let guard = if needs_timer(args) {
-        quote_spanned!(mixed=> guard_timed::<false, _, _>)
-    } else {
-        quote_spanned!(mixed=> guard)
-    };
+    let guard = guard(args);
     let judge = judge(function, args, runtime);
     let body = body(function);
     match &function.shape {
@@ -119,10 +146,25 @@ fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream 
     }
 }
 
-/// Whether a call can ever wait for the clock. Of a shared partition, tokens cannot tell.
-fn needs_timer(args: &Args) -> bool {
+/// The one that does no more than a call of this function needs.
+fn guard(args: &Args) -> TokenStream {
+    let mixed = Span::mixed_site();
     let may_queue = args.queue.value().is_some_and(|queue| !queue.is_zero());
-    matches!(args.shared, Shared::At(_)) || args.timeout.value().is_some() || may_queue
+    if has_contract(args) {
+        quote_spanned!(mixed=> guard_timed::<true, _, _>)
+    } else if matches!(args.shared, Shared::At(_)) {
+        quote_spanned!(mixed=> guard_timed::<__BULKHEAD_CONTRACT, _, _>)
+    } else if args.timeout.value().is_some() || may_queue {
+        quote_spanned!(mixed=> guard_timed::<false, _, _>)
+    } else {
+        quote_spanned!(mixed=> guard)
+    }
+}
+
+/// Whether more bounds a call than its queue and its `timeout`, as far as its own keys say.
+fn has_contract(args: &Args) -> bool {
+    let own = [&args.deadline, &args.margin, &args.breaker];
+    own.into_iter().any(|slot| slot.value().is_some())
 }
 
 /// The body, in its own braces, with its own `return` and `?`.

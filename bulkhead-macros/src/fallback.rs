@@ -7,6 +7,7 @@ use quote::quote;
 use crate::args::Args;
 use crate::errors::Errors;
 use crate::function::Function;
+use crate::keys::Attribute;
 use crate::policy::Policy;
 
 /// The errors, and the item as it was written.
@@ -26,7 +27,7 @@ pub(crate) fn unguarded(function: &Function, args: &Args, errors: &Errors) -> To
         ..
     } = function;
     let rules = args.runtime().map_or_else(TokenStream::new, |runtime| {
-        Policy::new(args, &runtime).constants()
+        Policy::new(Attribute::Bulkhead, args, &runtime).constants()
     });
     let body = function.braces(quote!(#inner_attributes #rules match () { () => #body }));
     beside(&quote!(#header #body), errors)

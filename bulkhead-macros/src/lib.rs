@@ -7,16 +7,18 @@
 //!
 //! The way of an attribute through this crate: `list` reads it into `args`, `entry` by `entry` (`walk`,
 //! `keys`, `unknown`; `value`, `literal`, `number`, `duration`, `percent`), `function` or `module` the
-//! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `policy` and `measured` hold the
-//! one against the other, and `expand`, `partition` or `dependency` write what is compiled; `fallback` does
+//! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `policy`, `measured`, `breaker` and
+//! `contract` hold the one against the other, and `expand`, `partition` or `dependency` write what is compiled; `fallback` does
 //! when something is wrong.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod arguments;
+mod breaker;
 mod captures;
 mod conditions;
+mod contract;
 mod decimal;
 mod dependency;
 mod duration;
@@ -63,6 +65,9 @@ use proc_macro::TokenStream;
 /// | `queue = 8` | how many more may wait, 0 to 2²⁰ | 0: a full partition rejects at once |
 /// | `wait = 25ms` | the longest time in the queue; compulsory with a queue, an error without one | – |
 /// | `timeout = 2s` | the longest time of the body, from the permit to its end; longer than `wait` | none |
+/// | `deadline = 3s` | the longest time of everything, from the call to its end, waiting included | what the caller has left |
+/// | `margin = 150ms` | what of the deadline stays for the reply and for clean-up; shorter than `deadline` | nothing |
+/// | `breaker(…)` | a breaker for the calls of this function alone, see below | none |
 /// | `reject = to_mine` | a function from `BulkheadError` to the error of the `Result`, or to the whole return type | `From`, see below |
 /// | `classify = verdict` | a function from `&Return` to `Verdict`: what a returned value means | `Err` is a failure |
 /// | `crate = path` | where `bulkhead_runtime` is found, for a crate that re-exports or renames it | `::bulkhead_runtime` |
@@ -74,6 +79,26 @@ use proc_macro::TokenStream;
 /// Durations are literals with a unit, `25ms`, `1.5s`, `2m`, `1h`, or constant `Duration`
 /// expressions, from 1 ms, the finest that the timer knows, to 365 days. Numbers and names are
 /// literals or constant expressions. All of it is checked while compiling, constants included.
+///
+/// # Deadlines
+///
+/// A call ends by `deadline` from its start, or by the deadline that it inherited from the calls around it,
+/// whichever comes first; and by `margin` before that, so that there is time left to say so. `margin` may stand
+/// without `deadline`: it then shortens what is inherited. What is called inside inherits the rest. A deadline
+/// is only ever narrowed.
+///
+/// The worst case has to fit, or the function does not compile: `wait`, if there is a queue, and `timeout` are
+/// together no longer than `deadline` less `margin`. Without a `timeout`, `wait` alone is shorter than that.
+///
+/// # Breakers
+///
+/// `breaker(failure_rate = 50%, slow = 1s)` takes the keys that it takes on `#[partition]`, all of which can be
+/// left out: `breaker()`. It counts the calls of this function and stops no others, whoever's permits they
+/// take; that of a partition counts the calls of all its functions. A function can be under both.
+///
+/// A function under a breaker, its own or that of its partition, needs a `timeout` or a `deadline`, and does not
+/// compile without: a call that hangs would never end, and the breaker would never see it. What bounds the call
+/// is longer than `slow`.
 ///
 /// # Which functions
 ///
@@ -103,11 +128,13 @@ use proc_macro::TokenStream;
 /// - `BulkheadError::Full` when no permit and no place in the queue is free,
 /// - `BulkheadError::WaitTimeout` when none became free within `wait`,
 /// - `BulkheadError::Closed` when the partition is closed,
-/// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then.
+/// - `BulkheadError::BreakerOpen` when a breaker is open,
+/// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then,
+/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue or in the body.
 ///
 /// # Panics
 ///
-/// Waiting and timeouts need a tokio runtime whose time is enabled. A call that finds room or is
+/// Waiting, timeouts and deadlines need a tokio runtime whose time is enabled. A call that finds room or is
 /// rejected needs no runtime at all.
 ///
 /// # Cancel safety
@@ -185,6 +212,38 @@ use proc_macro::TokenStream;
 /// assert_eq!((disk.admitted, disk.outcomes.ignored), (1, 1));
 /// # }
 /// ```
+///
+/// A deadline, with time kept back for the reply, and a breaker:
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead};
+///
+/// #[bulkhead(
+///     name = "quotes", max = 8, queue = 8, wait = 25ms, timeout = 1s,
+///     deadline = 1.2s, margin = 150ms, breaker(failure_rate = 30%, slow = 500ms),
+/// )]
+/// async fn quote(branch: u32) -> Result<u32, BulkheadError> {
+///     Ok(branch * 100)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert_eq!(quote(7).await.unwrap(), 700);
+/// # }
+/// ```
+///
+/// What cannot be done in time does not compile: here, 25 ms and 2 s in the 1.85 s that are left.
+///
+/// ```compile_fail
+/// # use bulkhead_runtime::{BulkheadError, bulkhead};
+/// #[bulkhead(
+///     name = "quotes", max = 8, queue = 8, wait = 25ms, timeout = 2s,
+///     deadline = 2s, margin = 150ms,
+/// )]
+/// async fn quote(branch: u32) -> Result<u32, BulkheadError> {
+///     Ok(branch * 100)
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
     expand::bulkhead(list.into(), &item.into()).into()
@@ -207,10 +266,11 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// | `reserve = 2` | of `max`, permits that only critical calls are to have; below `max` | 0 |
 /// | `per_key = 3` | of `max`, permits that one key, such as a tenant, may hold or wait for; 1 to `max` | no bound |
 /// | `measured(rate = 40, mean = 80ms, shed = 1%)` | the traffic that was measured, see below | – |
+/// | `breaker(failure_rate = 50%, …)` | one breaker for all calls of the partition, see below | none |
 /// | `status = 503` | the HTTP status of a rejection: 503 or 429 | 503 |
 /// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
 ///
-/// `timeout`, `reject` and `classify` are about one function and belong there. `reserve` and `per_key` are
+/// `timeout`, `deadline`, `margin`, `reject` and `classify` are about one function and belong there. `reserve` and `per_key` are
 /// checked and kept; nobody is admitted or rejected by them yet.
 ///
 /// # What was measured
@@ -225,6 +285,31 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// What would be rejected is computed, by Erlang's formula B and its kin with a queue, for calls that come
 /// independently of one another; `Measured` says more.
+///
+/// # A breaker
+///
+/// Once too large a share of the calls fails or is slow, or so many in a row fail, no more are made for a while.
+/// Then probes go out, and when they succeed, all is as before. All keys can be left out; `breaker()` has
+/// nothing but defaults.
+///
+/// | key | meaning | left out |
+/// |---|---|---|
+/// | `failure_rate = 50%` | the share of failures that opens it; above 0, and at most 100 % | 50 % |
+/// | `slow_rate = 80%` | the share of slow calls that opens it, likewise; needs `slow` | that of failures |
+/// | `window = 10s` | for how long a call counts, 100 ms to 1 h | 10 s |
+/// | `min_calls = 20` | how many calls in the window a share needs | 20 |
+/// | `consecutive = 5` | how many failures without a success between them open it, however few calls there are | no number does |
+/// | `slow = 2s` | from what time on a call is slow | none is |
+/// | `open_for = 30s` | the first cool-down, 1 ms to 365 days; it carries jitter | 30 s |
+/// | `max_open_for = 5m` | the longest cool-down: a probe that fails doubles it, up to here; `open_for` or more | 5 min, or `open_for` where that is longer |
+/// | `probes = 2` | how many probes succeed in a row before it closes, 1 to 1000 | 2 |
+///
+/// Shares are literal percentages with up to four decimals; the rest is durations and numbers as elsewhere.
+/// While it is open, a call is rejected with `BulkheadError::BreakerOpen` before it queues. A failure is a verdict
+/// `Failure`, a panic or a call timeout; rejections, and calls that their callers gave up, are none.
+///
+/// Every function that takes its permits here needs a `timeout` or a `deadline`, longer than `slow`; it does not
+/// compile otherwise. A breaker for one function alone is written there.
 ///
 /// The policy can be read while compiling, so that one number is written once:
 /// `PgPoolOptions::new().max_connections(CHECKOUT.policy().max())`.
@@ -244,7 +329,7 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 ///
 ///     #[partition(
 ///         name = "checkout", max = 20, queue = 12, wait = 25ms,
-///         measured(rate = 200, mean = 40ms),
+///         measured(rate = 200, mean = 40ms), breaker(slow = 250ms, open_for = 10s),
 ///     )]
 ///     pub static CHECKOUT: Partition;
 /// }

@@ -317,6 +317,65 @@ mod tests {
     }
 
     #[test]
+    fn a_breaker_has_nothing_that_must_be_said() {
+        for attribute in [Attribute::Bulkhead, Attribute::Partition] {
+            let (args, errors) = parsed(attribute, "name = \"x\", max = 4, breaker()");
+            assert_eq!(errors, Vec::<String>::new());
+            assert!(args.breaker.value().is_some() && args.probes.is_absent());
+        }
+        let list = "A, deadline = 3s, margin = 150ms, breaker(failure_rate = 0.5%, probes = PROBES, slow = 2s)";
+        let (args, errors) = parsed(Attribute::Bulkhead, list);
+        assert_eq!(errors, Vec::<String>::new());
+        let tokens = |slot: &Slot| slot.value().map(|value| value.tokens.to_string());
+        assert_eq!(tokens(&args.failure_rate).as_deref(), Some("5000"));
+        assert_eq!(tokens(&args.probes).as_deref(), Some("PROBES"));
+        assert_eq!(
+            tokens(&args.slow).as_deref(),
+            Some(":: core :: time :: Duration :: new (2u64 , 0u32)")
+        );
+    }
+
+    #[test]
+    fn each_slip_of_a_breaker_has_its_error() {
+        for (entry, expected) in [
+            ("breaker", "`breaker` needs a list: `breaker("),
+            ("breaker = 50%", "`breaker` takes a list and no `=`"),
+            ("breaker[]", "expected `(` after `breaker`"),
+            (
+                "breaker(50%)",
+                "keys are written `key = value`: `failure_rate = 50%`",
+            ),
+            (
+                "breaker(failure_rate = 50%, 30%)",
+                "keys are written `key = value`: `slow_rate = 30%`",
+            ),
+            (
+                "breaker(10s)",
+                "keys are written `key = value`: `window = 10s`",
+            ),
+            (
+                "breaker(20)",
+                "keys are written `key = value`: `min_calls = 20`",
+            ),
+            (
+                "breaker(LIMIT)",
+                "keys are written `key = value`: `failure_rate = LIMIT`",
+            ),
+            (
+                "breaker(window = 10 s)",
+                "no space between a number and its unit: `window = 10s`",
+            ),
+        ] {
+            let list = format!("name = \"x\", max = 4, {entry}");
+            let (_, errors) = parsed(Attribute::Bulkhead, &list);
+            assert!(
+                errors.len() == 1 && errors[0].starts_with(expected),
+                "{entry}: {errors:#?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_dependency_takes_keys_only() {
         for (list, expected) in [
             ("capacity = 30, replicas = 4", None),

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::{Error, Expr, Lit, UnOp};
 
 use crate::duration;
-use crate::keys::Key;
+use crate::keys::{Key, Takes};
 use crate::span::Ends;
 
 /// A literal and the sign before it.
@@ -54,13 +54,18 @@ impl Literally {
     }
 }
 
-/// Whether it is a number with a unit.
-pub(crate) fn is_duration(expr: &Expr) -> bool {
-    match Literally::of(expr).map(|literal| literal.lit) {
-        Some(Lit::Int(int)) => duration::is_unit(int.suffix()),
-        Some(Lit::Float(float)) => duration::is_unit(float.suffix()),
-        _ => false,
-    }
+/// What kind of key it can be for, as far as that can be told: a number has a unit or none.
+pub(crate) fn taken_by(expr: &Expr) -> Option<Takes> {
+    let is_duration = match Literally::of(expr)?.lit {
+        Lit::Int(int) => duration::is_unit(int.suffix()),
+        Lit::Float(float) => duration::is_unit(float.suffix()),
+        _ => return None,
+    };
+    Some(if is_duration {
+        Takes::Duration
+    } else {
+        Takes::Count
+    })
 }
 
 /// A number without a unit whose unit stands behind a space: `25 ms`.
@@ -77,8 +82,7 @@ pub(crate) fn has_lost_its_unit(key: Key, expr: &Expr, next: &Ident) -> Option<E
         Lit::Float(float) => float.suffix().is_empty(),
         _ => false,
     };
-    let takes_duration = matches!(key, Key::Wait | Key::Mean | Key::Timeout);
-    (takes_duration && is_bare && duration::is_unit(&next.to_string())).then(|| {
+    (key.takes() == Takes::Duration && is_bare && duration::is_unit(&next.to_string())).then(|| {
         let number = number.to_token_stream();
         let text = format!(
             "no space between a number and its unit: `{} = {number}{next}`",

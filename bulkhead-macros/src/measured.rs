@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 
 use crate::args::Slot;
 use crate::keys::Key;
-use crate::policy::{Policy, bind, constant, duration, number};
+use crate::policy::{Policy, bind, constant, duration, number, optional};
 
 /// What was measured, beside the policy that is held against it.
 pub(crate) struct Measured<'a> {
@@ -33,12 +33,7 @@ impl Measured<'_> {
         let name = self.value()?;
         let (runtime, mixed) = (self.policy.runtime, Span::mixed_site());
         let (rate, mean) = (self.rate(), constant(Key::Mean));
-        let shed = if self.policy.args.shed.is_absent() {
-            quote_spanned!(mixed=> ::core::option::Option::None)
-        } else {
-            let shed = constant(Key::Shed);
-            quote_spanned!(mixed=> ::core::option::Option::Some(#shed))
-        };
+        let shed = optional(&self.policy.args.shed, Key::Shed)?;
         Some(quote_spanned! {mixed=>
             const #name: #runtime::Measured = #runtime::__private::measured(#rate, #mean, #shed);
         })
@@ -79,25 +74,11 @@ impl Measured<'_> {
     /// The whole policy against the whole traffic, where nothing of either is unreadable.
     fn about_policy(&self, at: &Slot, rule: &str) -> TokenStream {
         let (policy, args) = (self.policy, self.policy.args);
-        let zero = quote_spanned!(Span::mixed_site()=> ::core::time::Duration::ZERO);
-        let known = (
-            args.max.value(),
-            known(&args.queue, Key::Queue, quote!(0)),
-            known(&args.wait, Key::Wait, zero),
-            self.value(),
-        );
-        let (Some(_), Some(queue), Some(wait), Some(measured)) = known else {
+        let known = (args.max.value(), policy.queue_and_wait(), self.value());
+        let (Some(_), Some(queue_and_wait), Some(measured)) = known else {
             return TokenStream::new();
         };
         let max = constant(Key::Max);
-        policy.about(at, rule, quote!(#max, #queue, #wait, #measured))
-    }
-}
-
-fn known(slot: &Slot, key: Key, absent: TokenStream) -> Option<TokenStream> {
-    match slot {
-        Slot::Absent => Some(absent),
-        Slot::Unreadable => None,
-        Slot::Given(_) => Some(constant(key)),
+        policy.about(at, rule, quote!(#max, #queue_and_wait, #measured))
     }
 }

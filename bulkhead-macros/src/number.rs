@@ -78,7 +78,10 @@ impl Read<'_> {
 
     /// Whether a rule of the runtime says how large it can be.
     fn has_limit(&self) -> bool {
-        !matches!(self.key, Key::Capacity | Key::Spare | Key::Replicas)
+        !matches!(
+            self.key,
+            Key::MinCalls | Key::Consecutive | Key::Capacity | Key::Spare | Key::Replicas
+        )
     }
 
     fn too_large(&self) -> Error {
@@ -118,6 +121,7 @@ impl Read<'_> {
             Key::Status => "an HTTP status",
             Key::Reserve | Key::PerKey => "a number of permits",
             Key::Rate => "a number of calls a second",
+            Key::Consecutive => "a number of failures",
             Key::Replicas => "a number of processes",
             _ => "a number of calls",
         };
@@ -192,6 +196,16 @@ mod tests {
                 "`rate` takes a number without quotes: `rate = 40`",
             ),
             (Key::Rate, "true", "`rate` takes a number, found a boolean"),
+            (
+                Key::Consecutive,
+                "5s",
+                "`consecutive` is a number of failures, not a duration",
+            ),
+            (
+                Key::MinCalls,
+                "4294967296",
+                "`min_calls` is too large: the limit is 4294967295",
+            ),
             (
                 Key::PerKey,
                 "3ms",

@@ -75,7 +75,7 @@ impl Static {
         let Self {
             header, name, ty, ..
         } = self;
-        let policy = Policy::new(args, runtime);
+        let policy = Policy::new(Attribute::Partition, args, runtime);
         let (constants, partition) = (policy.constants(), policy.partition());
         let ty = ty
             .as_ref()

@@ -7,20 +7,28 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 use crate::args::{Args, Slot};
-use crate::keys::Key;
+use crate::breaker::Breaker;
+use crate::contract::Contract;
+use crate::keys::{Attribute, Key};
 use crate::measured::Measured;
 use crate::span::Ends;
 use crate::value::Value;
 
 /// The policy that `args` declare, in the words of the expansion.
 pub(crate) struct Policy<'a> {
+    /// Who declares it: a partition, or a function that brings one of its own.
+    attribute: Attribute,
     pub(crate) args: &'a Args,
     pub(crate) runtime: &'a TokenStream,
 }
 
 impl<'a> Policy<'a> {
-    pub(crate) fn new(args: &'a Args, runtime: &'a TokenStream) -> Self {
-        Self { args, runtime }
+    pub(crate) fn new(attribute: Attribute, args: &'a Args, runtime: &'a TokenStream) -> Self {
+        Self {
+            attribute,
+            args,
+            runtime,
+        }
     }
 
     /// A `const` for each value, and one for each rule about it.
@@ -49,6 +57,8 @@ impl<'a> Policy<'a> {
             bind(Key::Status, status, &quote!(::core::primitive::u16)),
             bind(Key::Timeout, timeout, &duration()),
             self.measured().constants(),
+            self.breaker().constants(),
+            self.contract().constants(),
         ];
         let rules = [
             self.about(name, "name", constant(Key::Name)),
@@ -62,12 +72,27 @@ impl<'a> Policy<'a> {
             self.about(timeout, "timeout", constant(Key::Timeout)),
             self.about_wait_below_timeout(),
             self.measured().rules(),
+            self.breaker().rules(),
+            self.contract().rules(),
         ];
         quote!(#(#constants)* #(#rules)*)
     }
 
+    pub(crate) fn is_of_a_function(&self) -> bool {
+        self.attribute == Attribute::Bulkhead
+    }
+
     fn measured(&self) -> Measured<'_> {
         Measured { policy: self }
+    }
+
+    fn breaker(&self) -> Breaker<'_> {
+        Breaker { policy: self }
+    }
+
+    /// What only a function can say; of a partition, nothing.
+    pub(crate) fn contract(&self) -> Contract<'_> {
+        Contract { policy: self }
     }
 
     /// The partition that is declared by these values.
@@ -112,6 +137,10 @@ impl<'a> Policy<'a> {
         given.extend(per_key.map(|value| (Key::PerKey, value)));
         let measured = self.measured().value().map(some);
         given.extend(measured.map(|value| (Key::Measured, value)));
+        // That of a function is the function's own.
+        let breaker = self.breaker().value().map(some);
+        let breaker = breaker.filter(|_| !self.is_of_a_function());
+        given.extend(breaker.map(|value| (Key::Breaker, value)));
         let fields = given.iter().map(|(key, value)| {
             let field = Ident::new(key.as_str(), mixed);
             quote_spanned!(mixed=> #field: #value,)
@@ -180,6 +209,14 @@ impl<'a> Policy<'a> {
         }
     }
 
+    /// The longest queue and wait, as two arguments; none where they cannot be told.
+    pub(crate) fn queue_and_wait(&self) -> Option<TokenStream> {
+        let queue = known(&self.args.queue, Key::Queue, quote!(0))?;
+        let zero = quote_spanned!(Span::mixed_site()=> ::core::time::Duration::ZERO);
+        let wait = known(&self.args.wait, Key::Wait, zero)?;
+        Some(quote!(#queue, #wait))
+    }
+
     pub(crate) fn rule(&self, at: Ends, name: &str, arguments: TokenStream) -> TokenStream {
         rule(self.runtime, at, name, arguments)
     }
@@ -214,6 +251,28 @@ pub(crate) fn constant_or(slot: &Slot, key: Key, default: TokenStream) -> TokenS
         constant(key)
     } else {
         default
+    }
+}
+
+/// The same; nothing where it was given and could not be read.
+pub(crate) fn known(slot: &Slot, key: Key, absent: TokenStream) -> Option<TokenStream> {
+    match slot {
+        Slot::Absent => Some(absent),
+        Slot::Unreadable => None,
+        Slot::Given(_) => Some(constant(key)),
+    }
+}
+
+/// An `Option`, likewise.
+pub(crate) fn optional(slot: &Slot, key: Key) -> Option<TokenStream> {
+    let mixed = Span::mixed_site();
+    match slot {
+        Slot::Absent => Some(quote_spanned!(mixed=> ::core::option::Option::None)),
+        Slot::Unreadable => None,
+        Slot::Given(_) => {
+            let value = constant(key);
+            Some(quote_spanned!(mixed=> ::core::option::Option::Some(#value)))
+        }
     }
 }
 

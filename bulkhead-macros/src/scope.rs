@@ -7,12 +7,25 @@ use syn::Error;
 use crate::args::{Args, Slot};
 use crate::errors::Errors;
 use crate::function::Function;
-use crate::keys::Key;
+use crate::keys::{Attribute, Key};
+
+/// The keys of the function whose values are fixed, beside those of its breaker.
+const FIXED: [Key; 7] = [
+    Key::Name,
+    Key::Max,
+    Key::Queue,
+    Key::Wait,
+    Key::Timeout,
+    Key::Deadline,
+    Key::Margin,
+];
 
 /// Reports each value that uses `self`, an argument or a type parameter of the function; no rule
 /// is applied to such a value.
 pub(crate) fn check(args: &mut Args, function: &Function, errors: &mut Errors) {
-    for key in [Key::Name, Key::Max, Key::Queue, Key::Wait, Key::Timeout] {
+    let breaker = Attribute::Breaker.keys();
+    for key in FIXED.iter().chain(breaker) {
+        let key = *key;
         let slot = args.slot_mut(key);
         let expression = slot.value().filter(|value| !value.is_literal);
         if let Some(error) =
@@ -70,7 +83,12 @@ fn unknowable(key: Key, word: &Ident, function: &Function) -> Option<Error> {
             instead(key)
         )
     } else if function.generics.contains(word) {
-        format!("`{name}` cannot depend on `{word}`: one partition is shared by all instantiations")
+        let what = if Attribute::Breaker.keys().contains(&key) {
+            "breaker"
+        } else {
+            "partition"
+        };
+        format!("`{name}` cannot depend on `{word}`: one {what} is shared by all instantiations")
     } else if function
         .arguments
         .iter()
@@ -89,6 +107,9 @@ fn unknowable(key: Key, word: &Ident, function: &Function) -> Option<Error> {
 fn instead(key: Key) -> &'static str {
     match key {
         Key::Timeout => "use `partition.call(future).timeout(…)` instead",
+        Key::Deadline | Key::Margin => {
+            "narrow the deadline at run time instead, with `bulkhead_runtime::Deadline`"
+        }
         _ => "build the partition at run time instead, with `bulkhead_runtime::register`",
     }
 }

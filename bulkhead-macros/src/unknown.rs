@@ -28,19 +28,51 @@ pub(crate) fn key(list: Attribute, ident: &Ident, found: &str) -> Unknown {
                 key.as_str()
             ),
         ),
-        Some((key, Likeness::Typo)) => unknown(
-            Some(key),
-            format!(
-                "unknown key `{found}`, did you mean `{}`?\nhelp: {}",
-                key.as_str(),
-                keys_of(list)
+        likely => match called_inside(list, found) {
+            Some((outer, key)) => unknown(
+                None,
+                format!(
+                    "unknown key `{found}`: it is called `{}` here, and belongs in `{}`: `{}`",
+                    key.as_str(),
+                    outer.as_str(),
+                    inside(outer, key)
+                ),
             ),
-        ),
-        None => unknown(
-            None,
-            format!("unknown key `{found}`\nhelp: {}", keys_of(list)),
-        ),
+            None => unknown(
+                likely.map(|(key, _)| key),
+                match likely {
+                    Some((key, _)) => format!(
+                        "unknown key `{found}`, did you mean `{}`?\nhelp: {}",
+                        key.as_str(),
+                        keys_of(list)
+                    ),
+                    None => format!("unknown key `{found}`\nhelp: {}", keys_of(list)),
+                },
+            ),
+        },
     }
+}
+
+/// What other libraries call a key of a list inside of this one, and the key of that list.
+fn called_inside(list: Attribute, found: &str) -> Option<(Key, Key)> {
+    let outer = list.keys().iter();
+    let all = outer.filter_map(|outer| Some((*outer, outer.inside()?)));
+    all.flat_map(|(outer, inside)| inside.keys().iter().map(move |key| (outer, *key)))
+        .find(|(_, key)| elsewhere_called(*key).contains(&found))
+}
+
+/// The list of `outer` with `key` in it, and with all that has to be there.
+fn inside(outer: Key, key: Key) -> String {
+    let compulsory = outer.inside().map_or(&[][..], Attribute::compulsory);
+    if compulsory.contains(&key) {
+        return outer.example().to_owned();
+    }
+    let keys: Vec<_> = compulsory
+        .iter()
+        .chain([&key])
+        .map(|key| key.example())
+        .collect();
+    format!("{}({})", outer.as_str(), keys.join(", "))
 }
 
 fn keys_of(list: Attribute) -> String {
@@ -65,10 +97,10 @@ fn belongs(list: Attribute, home: Attribute, key: Key) -> (Option<Key>, String) 
     let (name, form) = (key.as_str(), key.form());
     let on_function = format!("`#[bulkhead(path::TO_THE_PARTITION, {form})]`");
     let on_dependency = format!("`#[dependency(…, {form})]` on the module of its partitions");
-    let in_measured = format!(
-        "`{name}` belongs in `measured`: `{}`",
-        Key::Measured.example()
-    );
+    let outer = Key::of_list(home);
+    let in_list = outer.map_or_else(String::new, |outer| {
+        format!("`{}`: `{}`", outer.as_str(), inside(outer, key))
+    });
     match (list, home, key) {
         (Attribute::Dependency, _, Key::Name) => (
             None,
@@ -82,37 +114,65 @@ fn belongs(list: Attribute, home: Attribute, key: Key) -> (Option<Key>, String) 
             Some(Key::Spare),
             "`reserve` is for each partition to say; what of the dependency stays free is its `spare`".to_owned(),
         ),
-        (Attribute::Dependency, Attribute::Partition | Attribute::Measured, _) => {
+        (Attribute::Dependency, _, Key::Margin) => (
+            Some(Key::Spare),
+            "`margin` is for each function to say; what of the dependency stays free is its `spare`".to_owned(),
+        ),
+        (Attribute::Dependency, Attribute::Bulkhead, _) => (
+            None,
+            format!("`{name}` belongs on the function, not on the dependency: {on_function}"),
+        ),
+        (Attribute::Dependency, _, _) => {
             (None, format!("`{name}` is for each partition to say: remove it here"))
         }
-        (Attribute::Bulkhead, Attribute::Partition, _) => (
+        (Attribute::Breaker, _, Key::Timeout) => (
             None,
-            format!(
-                "`{name}` belongs on the partition, not on the function: declare `#[partition(name = …, max = …, {form})] static NAME: Partition;` and write `#[bulkhead(NAME)]`"
-            ),
+            "`timeout` bounds each call and belongs outside of `breaker(…)`; how long the breaker stays open is its `open_for`".to_owned(),
+        ),
+        (Attribute::Breaker, Attribute::Measured, Key::Rate) => (
+            Some(Key::FailureRate),
+            "`rate` belongs in `measured`; the share of failures that opens a breaker is its `failure_rate`".to_owned(),
+        ),
+        (Attribute::Measured | Attribute::Breaker, Attribute::Dependency, _) => (
+            None,
+            format!("`{name}` {} and belongs on the dependency: {on_dependency}", is_no_part(list)),
+        ),
+        (Attribute::Measured | Attribute::Breaker, Attribute::Measured | Attribute::Breaker, _) => (
+            None,
+            format!("`{name}` {} and belongs in {in_list}", is_no_part(list)),
+        ),
+        (Attribute::Measured | Attribute::Breaker, _, _) => (
+            None,
+            format!("`{name}` {}: it belongs outside of `{}(…)`", is_no_part(list), list.as_str()),
         ),
         (Attribute::Partition | Attribute::Bulkhead, Attribute::Dependency, _) => (
             None,
             format!("`{name}` belongs on the dependency: {on_dependency}"),
         ),
-        (Attribute::Measured, Attribute::Dependency, _) => (
+        (Attribute::Bulkhead, Attribute::Measured, _) => (
             None,
-            format!("`{name}` was not measured and belongs on the dependency: {on_dependency}"),
+            format!("`{name}` belongs in {in_list}, which belongs on the partition"),
         ),
-        (Attribute::Measured, _, _) => (
+        (_, Attribute::Measured | Attribute::Breaker, _) => {
+            (None, format!("`{name}` belongs in {in_list}"))
+        }
+        (Attribute::Bulkhead, _, _) => (
             None,
-            format!("`{name}` was not measured: it belongs outside of `measured(…)`"),
+            format!(
+                "`{name}` belongs on the partition, not on the function: declare `#[partition(name = …, max = …, {form})] static NAME: Partition;` and write `#[bulkhead(NAME)]`"
+            ),
         ),
-        (Attribute::Partition, Attribute::Bulkhead, _) => (
+        (Attribute::Partition, _, _) => (
             None,
             format!("`{name}` belongs on the function, not on the partition: {on_function}"),
         ),
-        (Attribute::Dependency, _, _) => (
-            None,
-            format!("`{name}` belongs on the function, not on the dependency: {on_function}"),
-        ),
-        (Attribute::Bulkhead, _, _) => (None, format!("{in_measured}, which belongs on the partition")),
-        (Attribute::Partition, _, _) => (None, in_measured),
+    }
+}
+
+fn is_no_part(list: Attribute) -> &'static str {
+    match list {
+        Attribute::Measured => "was not measured",
+        _ => "is no setting of a breaker",
     }
 }
 
@@ -147,6 +207,7 @@ fn elsewhere_called(key: Key) -> &'static [&'static str] {
             "max_permits",
             "maxConcurrentCalls",
             "max_concurrent_calls",
+            "max_requests",
             "concurrency",
             "core_size",
             "size",
@@ -159,6 +220,15 @@ fn elsewhere_called(key: Key) -> &'static [&'static str] {
             "maxWaitDuration",
         ],
         Key::Timeout => &["time_limit", "call_timeout", "max_time"],
+        Key::Deadline => &[
+            "budget",
+            "expires",
+            "expiry",
+            "time_budget",
+            "total_timeout",
+            "overall_timeout",
+        ],
+        Key::Margin => &["slack", "grace", "buffer", "safety_margin"],
         Key::Name => &["label"],
         Key::Reserve => &["reserved", "critical", "min_critical"],
         Key::PerKey => &[
@@ -213,7 +283,96 @@ fn elsewhere_called(key: Key) -> &'static [&'static str] {
             "max_replicas",
             "maxReplicas",
         ],
-        Key::Status | Key::Reject | Key::Classify | Key::Crate => &[],
+        _ => breaker_called(key),
+    }
+}
+
+/// The same for a breaker: the words of resilience4j, Hystrix, Polly, Envoy, and their kin.
+fn breaker_called(key: Key) -> &'static [&'static str] {
+    match key {
+        Key::Breaker => &["circuit_breaker", "circuitBreaker", "circuit"],
+        Key::FailureRate => &[
+            "failure_rate_threshold",
+            "failureRateThreshold",
+            "failure_threshold",
+            "failure_ratio",
+            "failure_percentage",
+            "error_rate",
+            "error_ratio",
+            "error_threshold",
+            "error_threshold_percentage",
+        ],
+        Key::SlowRate => &[
+            "slow_call_rate",
+            "slow_call_rate_threshold",
+            "slowCallRateThreshold",
+            "slow_rate_threshold",
+            "slow_threshold",
+            "slow_ratio",
+        ],
+        Key::Slow => &[
+            "slow_after",
+            "slow_call",
+            "slow_call_duration",
+            "slow_call_duration_threshold",
+            "slowCallDurationThreshold",
+            "slow_duration",
+        ],
+        Key::Window => &[
+            "interval",
+            "period",
+            "rolling_window",
+            "sampling_duration",
+            "sliding_window",
+            "sliding_window_size",
+            "slidingWindowSize",
+            "window_duration",
+            "window_size",
+        ],
+        Key::MinCalls => &[
+            "min_requests",
+            "min_samples",
+            "min_throughput",
+            "minimum_calls",
+            "minimum_number_of_calls",
+            "minimumNumberOfCalls",
+            "minimum_throughput",
+            "request_volume_threshold",
+            "volume_threshold",
+        ],
+        Key::Consecutive => &["consecutive_errors", "consecutive_failures", "max_failures"],
+        Key::OpenFor => &[
+            "break_duration",
+            "cool_down",
+            "cooldown",
+            "duration_of_break",
+            "open_duration",
+            "open_time",
+            "recovery_timeout",
+            "reset_timeout",
+            "resetTimeout",
+            "sleep_window",
+            "wait_duration_in_open_state",
+            "waitDurationInOpenState",
+        ],
+        Key::MaxOpenFor => &[
+            "max_cool_down",
+            "max_cooldown",
+            "max_open_duration",
+            "max_wait_duration_in_open_state",
+            "maxWaitDurationInOpenState",
+        ],
+        Key::Probes => &[
+            "half_open",
+            "half_open_calls",
+            "half_open_max_calls",
+            "half_open_requests",
+            "max_requests",
+            "permitted_number_of_calls_in_half_open_state",
+            "permittedNumberOfCallsInHalfOpenState",
+            "success_threshold",
+        ],
+        _ => &[],
     }
 }
 
@@ -294,6 +453,12 @@ mod tests {
             (Attribute::Dependency, "pods", Key::Replicas),
             (Attribute::Dependency, "limit", Key::Capacity),
             (Attribute::Partition, "limit", Key::Max),
+            (Attribute::Partition, "circuit_breaker", Key::Breaker),
+            (Attribute::Bulkhead, "budget", Key::Deadline),
+            (Attribute::Breaker, "failure_threshold", Key::FailureRate),
+            (Attribute::Breaker, "minimum_number_of_calls", Key::MinCalls),
+            (Attribute::Breaker, "max_requests", Key::Probes),
+            (Attribute::Bulkhead, "max_requests", Key::Max),
         ] {
             let called = Some((key, Likeness::Called));
             assert_eq!(meant(found, list.keys()), called, "{found}");
@@ -339,6 +504,61 @@ mod tests {
                 "`queue` is for each partition to say",
             ),
             (
+                Attribute::Partition,
+                "deadline",
+                "`deadline` belongs on the function, not on the partition: `#[bulkhead(path::TO_THE_PARTITION, deadline = …)]`",
+            ),
+            (
+                Attribute::Bulkhead,
+                "probes",
+                "`probes` belongs in `breaker`: `breaker(probes = 2)`",
+            ),
+            (
+                Attribute::Bulkhead,
+                "shed",
+                "`shed` belongs in `measured`: `measured(rate = 40, mean = 80ms, shed = 1%)`, which belongs on the partition",
+            ),
+            (
+                Attribute::Bulkhead,
+                "reset_timeout",
+                "unknown key `reset_timeout`: it is called `open_for` here, and belongs in `breaker`: `breaker(open_for = 30s)`",
+            ),
+            (
+                Attribute::Partition,
+                "qps",
+                "unknown key `qps`: it is called `rate` here, and belongs in `measured`: `measured(rate = 40, mean = 80ms)`",
+            ),
+            (
+                Attribute::Dependency,
+                "breaker",
+                "`breaker` is for each partition to say: remove it here",
+            ),
+            (
+                Attribute::Dependency,
+                "margin",
+                "`margin` is for each function to say; what of the dependency stays free is its `spare`",
+            ),
+            (
+                Attribute::Breaker,
+                "timeout",
+                "`timeout` bounds each call and belongs outside of `breaker(…)`; how long the breaker stays open is its `open_for`",
+            ),
+            (
+                Attribute::Breaker,
+                "rate",
+                "`rate` belongs in `measured`; the share of failures that opens a breaker is its `failure_rate`",
+            ),
+            (
+                Attribute::Breaker,
+                "queue",
+                "`queue` is no setting of a breaker: it belongs outside of `breaker(…)`",
+            ),
+            (
+                Attribute::Measured,
+                "window",
+                "`window` was not measured and belongs in `breaker`: `breaker(window = 10s)`",
+            ),
+            (
                 Attribute::Measured,
                 "max",
                 "`max` was not measured: it belongs outside of `measured(…)`",
@@ -357,7 +577,7 @@ mod tests {
 
     #[test]
     fn nothing_is_suggested_for_a_word_that_is_merely_short() {
-        for found in ["min", "key", "colour", "deadline", "reserve", "state", "x"] {
+        for found in ["min", "key", "colour", "reserve", "state", "x"] {
             assert_eq!(meant_on_bulkhead(found), None, "{found}");
         }
     }

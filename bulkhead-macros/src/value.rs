@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use syn::{Error, Expr, Lit, Result};
 
 use crate::duration;
-use crate::keys::Key;
+use crate::keys::{Key, Takes};
 use crate::literal::Literally;
 use crate::span::Ends;
 
@@ -54,21 +54,16 @@ pub(crate) struct Read<'a> {
 
 impl Read<'_> {
     fn literal(&self, literal: &Literally) -> Result<TokenStream> {
-        match self.key {
-            Key::Name => self.name(literal),
-            Key::Max
-            | Key::Queue
-            | Key::Reserve
-            | Key::PerKey
-            | Key::Status
-            | Key::Capacity
-            | Key::Spare
-            | Key::Replicas => self.count(literal),
-            Key::Rate => self.rate(literal),
-            Key::Wait | Key::Mean | Key::Timeout => self.duration(literal),
-            Key::Reject | Key::Classify => Err(self.without_quotes("a function", literal)),
-            Key::Crate => Err(self.without_quotes("a path", literal)),
-            Key::Measured | Key::Shed => Err(self.error(self.takes("no value of this kind"))),
+        match self.key.takes() {
+            Takes::Text => self.name(literal),
+            Takes::Count => self.count(literal),
+            Takes::Rate => self.rate(literal),
+            Takes::Duration => self.duration(literal),
+            Takes::Function => Err(self.without_quotes("a function", literal)),
+            Takes::Path => Err(self.without_quotes("a path", literal)),
+            Takes::List(_) | Takes::Percentage => {
+                Err(self.error(self.takes("no value of this kind")))
+            }
         }
     }
 

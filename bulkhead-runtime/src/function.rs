@@ -108,9 +108,17 @@ impl Function {
     }
 
     #[must_use]
-    pub const fn with_breaker(self, breaker: BreakerPolicy, line: u32, column: u32) -> Self {
+    pub const fn with_breaker(self, breaker: BreakerPolicy) -> Self {
         Self {
             breaker: Some(breaker),
+            ..self
+        }
+    }
+
+    /// Two functions of one module may have one path: methods of two types.
+    #[must_use]
+    pub const fn declared_at(self, line: u32, column: u32) -> Self {
+        Self {
             site: (line, column),
             ..self
         }

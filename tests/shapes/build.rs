@@ -11,7 +11,7 @@ struct Variant {
     attribute: fn(&str) -> String,
 }
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 7] = [
     Variant {
         name: "plain",
         attribute: |_| String::new(),
@@ -30,9 +30,23 @@ const VARIANTS: [Variant; 5] = [
     },
     Variant {
         name: "shared",
-        attribute: |keys| guarded(shared_partition(keys)),
+        attribute: |keys| guarded(&format!("crate::{}", shared_partition(keys))),
+    },
+    Variant {
+        name: "bounded",
+        attribute: |keys| guarded(&format!("{keys}, {OWN}")),
+    },
+    Variant {
+        name: "under_breaker",
+        attribute: |keys| {
+            let partition = shared_partition(keys);
+            guarded(&format!("crate::with_breaker::{partition}, timeout = 2s"))
+        },
     },
 ];
+
+const OWN: &str =
+    "queue = 8, wait = 25ms, timeout = 2s, deadline = 3s, margin = 150ms, breaker(slow = 1s)";
 
 fn main() {
     println!("cargo::rerun-if-changed=../build.rs");
@@ -88,8 +102,8 @@ fn guarded(keys: &str) -> String {
 /// Two on one function must not be the same.
 fn shared_partition(keys: &str) -> &'static str {
     if keys.contains("_second") {
-        "crate::SECOND"
+        "SECOND"
     } else {
-        "crate::FIRST"
+        "FIRST"
     }
 }

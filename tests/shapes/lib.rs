@@ -9,6 +9,17 @@ pub static FIRST: Partition;
 #[partition(name = "shared.second", max = 64, queue = 8, wait = 25ms)]
 pub static SECOND: Partition;
 
+pub mod with_breaker {
+    //! Dependencies that may fail.
+
+    use bulkhead_runtime::{partition, Partition};
+
+    #[partition(name = "breaker.first", max = 64, breaker(slow = 1s))]
+    pub static FIRST: Partition;
+    #[partition(name = "breaker.second", max = 64, queue = 8, wait = 25ms, breaker())]
+    pub static SECOND: Partition;
+}
+
 macro_rules! variants {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -31,4 +42,8 @@ variants! {
     queued
     /// All take from [`FIRST`].
     shared
+    /// With a `deadline`, a `margin` and a breaker of their own.
+    bounded
+    /// All take from [`with_breaker::FIRST`].
+    under_breaker
 }

@@ -12,10 +12,11 @@ pub(super) const MINUS_ONE: &str = "minus_one";
 
 const KEYS: &str = "
     name ¦ max ¦ queue ¦ wait ¦ timeout ¦ reject ¦ classify ¦ crate ¦ r#max ¦ reserve ¦ per_key ¦
-    measured ¦ status ¦ capacity ¦ spare ¦ replicas
+    measured ¦ status ¦ capacity ¦ spare ¦ replicas ¦ deadline ¦ margin ¦ breaker ¦ slow
 ";
 const KEYS_INSIDE: &str = "
-    rate ¦ mean ¦ shed ¦ shed ¦ max ¦ rps ¦ measured ¦ crate
+    rate ¦ mean ¦ shed ¦ shed ¦ max ¦ rps ¦ measured ¦ crate ¦ failure_rate ¦ slow_rate ¦ slow ¦ window ¦
+    min_calls ¦ consecutive ¦ open_for ¦ max_open_for ¦ probes ¦ timeout ¦ reset_timeout ¦ breaker
 ";
 const NO_KEYS: &str = "
     mx ¦ limit ¦ max_wait ¦ größe ¦ self ¦ Self ¦ fn ¦ _ ¦ report ¦ r#fn ¦ static ¦ minus_one
@@ -63,7 +64,7 @@ pub(super) fn list() -> impl Strategy<Value = String> {
         1 => (key(), value(), any("¦ : ¦ == ¦ => ¦ = = ¦ ::"))
             .prop_map(|(key, value, between)| format!("{key} {between} {value}")),
         1 => (key(), value()).prop_map(|(key, value)| format!("{key}({value})")),
-        3 => measured(),
+        4 => list_inside(),
         1 => (key(), value()).prop_map(|(key, value)| format!("#[cfg(x)] {key} = {value}")),
         1 => value().prop_map(str::to_owned),
         2 => any(PATHS).prop_map(str::to_owned),
@@ -72,7 +73,8 @@ pub(super) fn list() -> impl Strategy<Value = String> {
     let entries = vec((entry, any(SEPARATORS)), 0..7);
     let correct = option::of(any(
         "name = \"x\", max = 4, ¦ CHECKOUT, ¦ capacity = 30, replicas = 4, ¦
-         name = \"x\", max = 4, measured(rate = 40, mean = 80ms),",
+         name = \"x\", max = 4, measured(rate = 40, mean = 80ms), ¦ CHECKOUT, deadline = 3s, margin = 150ms, ¦
+         name = \"x\", max = 4, timeout = 2s, breaker(),",
     ));
     (correct, entries).prop_map(|(correct, entries)| {
         let mut list = correct.unwrap_or_default().to_owned();
@@ -84,7 +86,7 @@ pub(super) fn list() -> impl Strategy<Value = String> {
 }
 
 /// A list inside of the list.
-fn measured() -> impl Strategy<Value = String> {
+fn list_inside() -> impl Strategy<Value = String> {
     let key = prop_oneof![6 => any(KEYS_INSIDE), 1 => any(NO_KEYS)];
     let entry = prop_oneof![
         6 => (key, any(VALUES)).prop_map(|(key, value)| format!("{key} = {value}")),
@@ -93,7 +95,7 @@ fn measured() -> impl Strategy<Value = String> {
         1 => any(NOISE).prop_map(str::to_owned),
     ];
     (
-        any("measured ¦ measured ¦ measured ¦ measured = ¦ measured: ¦ max"),
+        any("measured ¦ measured ¦ breaker ¦ breaker ¦ measured = ¦ breaker: ¦ max"),
         vec((entry, any(SEPARATORS)), 0..4),
         any("() ¦ () ¦ () ¦ [] ¦ {}"),
     )

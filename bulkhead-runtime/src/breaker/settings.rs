@@ -27,6 +27,9 @@ pub(crate) const MAX_OPEN_FOR: Duration = Duration::from_secs(365 * 24 * 60 * 60
 /// The most probes.
 pub(crate) const MAX_PROBES: u32 = 1_000;
 
+/// The first cool-down, unless it is said.
+pub(crate) const DEFAULT_OPEN_FOR: Duration = Duration::from_secs(30);
+
 const DEFAULT_MAX_OPEN_FOR: Duration = Duration::from_secs(5 * 60);
 
 /// When a breaker opens, and how it comes back. Given to [`Policy::with_breaker`](crate::Policy::with_breaker),
@@ -80,7 +83,7 @@ impl BreakerPolicy {
             window: Duration::from_secs(10),
             min_calls: 20,
             consecutive: None,
-            open_for: Duration::from_secs(30),
+            open_for: DEFAULT_OPEN_FOR,
             max_open_for: None,
             probes: 2,
         }

@@ -3,6 +3,8 @@
 //! Each is `#[track_caller]`, so that rustc points at the user's argument and adds no note about
 //! this file.
 
+mod contract;
+
 use std::time::Duration;
 
 use crate::partition::Partition;
@@ -12,6 +14,12 @@ use super::rules::{
     check_name, check_per_key, check_reserve, check_status, check_timeout, check_wait, less,
 };
 use super::{MAX_PERMITS, MAX_QUEUE, Measured, Policy, PolicyError, Rate, Share};
+
+pub use contract::{
+    breaker_has_bound, consecutive, deadline, failure_rate, fits, has_no_breaker, margin,
+    margin_below_deadline, max_open_for, min_calls, open_for, policy_fits, policy_slow_is_reached,
+    probes, slow, slow_is_reached, slow_rate, window,
+};
 
 /// `name`, under its value.
 #[track_caller]

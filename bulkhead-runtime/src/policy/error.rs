@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::measured::{Measured, SmallestMax};
+use super::rules::left;
 use super::text::{self, Text};
 use super::{MAX_NAME, MAX_PERMITS, MAX_QUEUE};
 use crate::breaker::BreakerPolicyError;
@@ -52,6 +53,52 @@ pub enum PolicyError {
         wait: Duration,
         /// The longest time of the body.
         timeout: Duration,
+    },
+    /// `deadline` below [`MIN_DURATION`](super::MIN_DURATION).
+    DeadlineTooShort,
+    /// `deadline` above [`MAX_DURATION`](super::MAX_DURATION).
+    DeadlineTooLong,
+    /// `margin` below [`MIN_DURATION`](super::MIN_DURATION).
+    MarginTooShort,
+    /// `margin` above [`MAX_DURATION`](super::MAX_DURATION).
+    MarginTooLong,
+    /// The margin takes all of the deadline.
+    #[non_exhaustive]
+    MarginNotBelowDeadline {
+        /// What reply and clean-up need.
+        margin: Duration,
+        /// The longest time of everything.
+        deadline: Duration,
+    },
+    /// A call may wait and run for longer than its deadline allows.
+    #[non_exhaustive]
+    OverDeadline {
+        /// The longest time in the queue; zero without one.
+        wait: Duration,
+        /// The longest time of the body, if that is bounded by itself.
+        timeout: Option<Duration>,
+        /// The longest time of everything.
+        deadline: Duration,
+        /// What of it reply and clean-up need.
+        margin: Option<Duration>,
+    },
+    /// No call can run for so long that it is slow.
+    #[non_exhaustive]
+    SlowNotBelowDeadline {
+        /// From when on a call is slow.
+        slow: Duration,
+        /// The longest time of everything.
+        deadline: Duration,
+        /// What of it reply and clean-up need.
+        margin: Option<Duration>,
+    },
+    /// A breaker of a function whose calls may run for ever.
+    BreakerWithoutBound,
+    /// The same, with the breaker of its partition.
+    #[non_exhaustive]
+    BreakerOfPartitionWithoutBound {
+        /// The name of the partition.
+        partition: &'static str,
     },
     /// `reserve` leaves nothing for other calls.
     #[non_exhaustive]
@@ -226,6 +273,77 @@ impl PolicyError {
                 .str(") must be shorter than `timeout` (")
                 .duration(timeout)
                 .str("): a call may not queue for longer than it may run"),
+            Self::DeadlineTooShort => text.str("`deadline` must be at least 1 ms, the finest that the timer knows"),
+            Self::DeadlineTooLong => text.str("`deadline` is too long: the limit is 365 days"),
+            Self::MarginTooShort => text.str(
+                "`margin` must be at least 1 ms, the finest that the timer knows; where nothing has to be kept back, remove it",
+            ),
+            Self::MarginTooLong => text.str("`margin` is too long: the limit is 365 days"),
+            Self::MarginNotBelowDeadline { margin, deadline } => text
+                .str("`margin` (")
+                .duration(margin)
+                .str(") must be shorter than `deadline` (")
+                .duration(deadline)
+                .str("): it would leave a call no time at all"),
+            Self::OverDeadline {
+                wait,
+                timeout: Some(timeout),
+                deadline,
+                margin,
+            } => {
+                let longest = wait.saturating_add(timeout);
+                let text = text.str("a call can take up to ").duration(longest);
+                let text = if wait.is_zero() {
+                    text.str(" (`timeout`)")
+                } else {
+                    text.str(" (`wait` ")
+                        .duration(wait)
+                        .str(" + `timeout` ")
+                        .duration(timeout)
+                        .str(")")
+                };
+                let enough = match margin {
+                    Some(margin) => longest.saturating_add(margin),
+                    None => longest,
+                };
+                text.str(", and ")
+                    .left(deadline, margin)
+                    .str("; write `deadline = ")
+                    .duration(enough)
+                    .str(if wait.is_zero() {
+                        "` or more, or a shorter `timeout`"
+                    } else {
+                        "` or more, or a shorter `wait` or `timeout`"
+                    })
+            }
+            Self::OverDeadline {
+                wait,
+                timeout: None,
+                deadline,
+                margin,
+            } => text
+                .str("a call can wait for ")
+                .duration(wait)
+                .str(" (`wait`), and ")
+                .left(deadline, margin)
+                .str(": one that waited to the end could not run; write a longer `deadline`, or a shorter `wait`"),
+            Self::SlowNotBelowDeadline {
+                slow,
+                deadline,
+                margin,
+            } => text
+                .str("`slow` (")
+                .duration(slow)
+                .str(") must be shorter than what a call has: ")
+                .left(deadline, margin)
+                .str(", and none would be slow; shorten `slow`, or remove it"),
+            Self::BreakerWithoutBound => text.str(
+                "`breaker` needs a `timeout` or a `deadline` beside it: a call that hangs would never end, and the breaker would never see it; write for example `timeout = 2s`",
+            ),
+            Self::BreakerOfPartitionWithoutBound { partition } => text
+                .str("`")
+                .str(partition)
+                .str("` has a breaker, and this function neither a `timeout` nor a `deadline`: a call that hangs would never end, and the breaker would never see it; write for example `timeout = 2s` behind the path"),
             Self::ReserveNotBelowMax { reserve, max } => text
                 .str("`reserve = ")
                 .number(reserve as u64)
@@ -365,6 +483,23 @@ impl PolicyError {
                 .number(bytes as u64)
                 .str(" bytes, the limit is ")
                 .number(MAX_NAME as u64),
+        }
+    }
+}
+
+impl Text {
+    /// "its deadline leaves 1.85s (`deadline` 2s less `margin` 150ms)"
+    const fn left(self, deadline: Duration, margin: Option<Duration>) -> Self {
+        match margin {
+            None => self.str("its `deadline` is ").duration(deadline),
+            Some(margin) => self
+                .str("its deadline leaves ")
+                .duration(left(deadline, Some(margin)))
+                .str(" (`deadline` ")
+                .duration(deadline)
+                .str(" less `margin` ")
+                .duration(margin)
+                .str(")"),
         }
     }
 }

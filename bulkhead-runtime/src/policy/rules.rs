@@ -26,6 +26,87 @@ pub(super) const fn check_timeout(timeout: Duration) -> Result<(), PolicyError> 
     }
 }
 
+pub(super) const fn check_deadline(deadline: Duration) -> Result<(), PolicyError> {
+    if less(deadline, MIN_DURATION) {
+        Err(PolicyError::DeadlineTooShort)
+    } else if less(MAX_DURATION, deadline) {
+        Err(PolicyError::DeadlineTooLong)
+    } else {
+        Ok(())
+    }
+}
+
+pub(super) const fn check_margin(margin: Duration) -> Result<(), PolicyError> {
+    if less(margin, MIN_DURATION) {
+        Err(PolicyError::MarginTooShort)
+    } else if less(MAX_DURATION, margin) {
+        Err(PolicyError::MarginTooLong)
+    } else {
+        Ok(())
+    }
+}
+
+pub(super) const fn check_margin_below_deadline(
+    margin: Duration,
+    deadline: Duration,
+) -> Result<(), PolicyError> {
+    if less(margin, deadline) {
+        Ok(())
+    } else {
+        Err(PolicyError::MarginNotBelowDeadline { margin, deadline })
+    }
+}
+
+/// The worst case, a call that waits to the end and then runs to the end. Without a `timeout` it only has to
+/// be able to start.
+pub(super) const fn check_fits(
+    wait: Duration,
+    timeout: Option<Duration>,
+    deadline: Duration,
+    margin: Option<Duration>,
+) -> Result<(), PolicyError> {
+    let left = left(deadline, margin);
+    let fits = match timeout {
+        Some(timeout) => !less(left, wait.saturating_add(timeout)),
+        None => less(wait, left),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(PolicyError::OverDeadline {
+            wait,
+            timeout,
+            deadline,
+            margin,
+        })
+    }
+}
+
+/// Of a call without a `timeout`: what its deadline leaves is the longest that it can run.
+pub(super) const fn check_slow_below_deadline(
+    slow: Duration,
+    deadline: Duration,
+    margin: Option<Duration>,
+) -> Result<(), PolicyError> {
+    if less(slow, left(deadline, margin)) {
+        Ok(())
+    } else {
+        Err(PolicyError::SlowNotBelowDeadline {
+            slow,
+            deadline,
+            margin,
+        })
+    }
+}
+
+/// What a deadline leaves to wait and to run.
+pub(super) const fn left(deadline: Duration, margin: Option<Duration>) -> Duration {
+    match margin {
+        Some(margin) => deadline.saturating_sub(margin),
+        None => deadline,
+    }
+}
+
 /// `a < b`; the trait's operator cannot be called in a `const fn`.
 pub(super) const fn less(a: Duration, b: Duration) -> bool {
     a.as_nanos() < b.as_nanos()

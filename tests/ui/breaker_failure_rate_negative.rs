@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition(name = "report", max = 4, breaker(failure_rate = -1%))]
+static REPORT: Partition;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition(name = "report", max = 4, breaker(probes = 1, probes = 2))]
+static REPORT: Partition;
+
+fn main() {}

@@ -1,0 +1,11 @@
+use bulkhead_runtime::dependency;
+
+#[dependency(capacity = 30, replicas = 4, breaker(probes = 1))]
+mod postgres {
+    use bulkhead_runtime::{Partition, partition};
+
+    #[partition(name = "checkout", max = 7)]
+    pub static CHECKOUT: Partition;
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+#[bulkhead(name = "report", max = 4, queue = 8, wait = 25ms, timeout = 2s, deadline = 2s, margin = 150ms)]
+async fn report() -> Result<u32, BulkheadError> {
+    Ok(1)
+}
+
+fn main() {}

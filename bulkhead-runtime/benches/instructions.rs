@@ -16,8 +16,8 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use functions::{
-    guarded, guarded_and_full, guarded_with_timeout, run_ready, semaphore, semaphore_and_full,
-    semaphore_with_timeout,
+    guarded, guarded_and_full, guarded_with_contract, guarded_with_timeout, run_ready, semaphore,
+    semaphore_and_full, semaphore_with_timeout,
 };
 
 const FEW: u64 = 6_400;
@@ -31,7 +31,7 @@ struct Situation {
 }
 
 /// Limits leave five in a hundred for another version of the compiler or of tokio.
-const SITUATIONS: [Situation; 3] = [
+const SITUATIONS: [Situation; 4] = [
     Situation {
         name: "admitted",
         limit: 84,
@@ -43,6 +43,12 @@ const SITUATIONS: [Situation; 3] = [
         limit: 270,
         ours: |calls| _ = run_ready(calls, guarded_with_timeout),
         theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
+    },
+    Situation {
+        name: "admitted, with `deadline` and a closed breaker",
+        limit: 1_000,
+        ours: |calls| _ = run_ready(calls, guarded_with_contract),
+        theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {
         name: "rejected",

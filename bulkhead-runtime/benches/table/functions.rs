@@ -29,6 +29,11 @@ pub(crate) async fn guarded_with_timeout(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))
 }
 
+#[bulkhead(name = "admitted-contract", max = 64, deadline = 1s, breaker(slow = 500ms))]
+pub(crate) async fn guarded_with_contract(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
 #[bulkhead(name = "rejected", max = 1)]
 pub(crate) async fn guarded_and_full(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))

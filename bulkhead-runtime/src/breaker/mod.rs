@@ -80,7 +80,8 @@ pub use error::BreakerPolicyError;
 pub use settings::BreakerPolicy;
 pub(crate) use settings::{
     DEFAULT_OPEN_FOR, check_consecutive, check_failure_rate, check_max_open_for, check_min_calls,
-    check_open_for, check_probes, check_slow, check_slow_below_timeout, check_slow_rate, check_window,
+    check_open_for, check_probes, check_slow, check_slow_below_timeout, check_slow_rate,
+    check_window,
 };
 
 #[expect(unused_imports, reason = "not wired yet")]

@@ -6,16 +6,17 @@
 //! the value stands.
 //!
 //! The way of an attribute through this crate: `list` reads it into `args`, `entry` by `entry` (`walk`,
-//! `keys`, `unknown`; `value`, `literal`, `number`, `duration`, `percent`), `function` or `module` the
+//! `keys`, `unknown`, `called`; `value`, `literal`, `number`, `duration`, `percent`), `function` or `module` the
 //! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `policy`, `measured`, `breaker` and
-//! `contract` hold the one against the other, and `expand`, `partition` or `dependency` write what is compiled; `fallback` does
-//! when something is wrong.
+//! `contract` hold the one against the other, and `expand`, `partition` or `dependency` write what is compiled;
+//! `fallback` does when something is wrong.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod arguments;
 mod breaker;
+mod called;
 mod captures;
 mod conditions;
 mod contract;

@@ -2,6 +2,7 @@
 
 use syn::{Error, Ident};
 
+use crate::called;
 use crate::keys::{Attribute, Key};
 
 /// A key that does not exist, and the one that was probably meant: it counts as given, so that one
@@ -58,7 +59,7 @@ fn called_inside(list: Attribute, found: &str) -> Option<(Key, Key)> {
     let outer = list.keys().iter();
     let all = outer.filter_map(|outer| Some((*outer, outer.inside()?)));
     all.flat_map(|(outer, inside)| inside.keys().iter().map(move |key| (outer, *key)))
-        .find(|(_, key)| elsewhere_called(*key).contains(&found))
+        .find(|(_, key)| called::elsewhere(*key).contains(&found))
 }
 
 /// The list of `outer` with `key` in it, and with all that has to be there.
@@ -186,7 +187,7 @@ enum Likeness {
 fn meant(found: &str, keys: &[Key]) -> Option<(Key, Likeness)> {
     let called = keys
         .iter()
-        .find(|key| elsewhere_called(**key).contains(&found));
+        .find(|key| called::elsewhere(**key).contains(&found));
     if let Some(key) = called {
         return Some((*key, Likeness::Called));
     }
@@ -194,186 +195,6 @@ fn meant(found: &str, keys: &[Key]) -> Option<(Key, Likeness)> {
     let near =
         || (1..=2).find_map(|slips| keys.iter().find(|key| is_near(slips, found, key.as_str())));
     prefix.or_else(near).map(|key| (*key, Likeness::Typo))
-}
-
-/// What other libraries, and papers, call it.
-fn elsewhere_called(key: Key) -> &'static [&'static str] {
-    match key {
-        Key::Max => &[
-            "limit",
-            "permits",
-            "max_concurrent",
-            "max_calls",
-            "max_permits",
-            "maxConcurrentCalls",
-            "max_concurrent_calls",
-            "max_requests",
-            "concurrency",
-            "core_size",
-            "size",
-        ],
-        Key::Queue => &["queue_size", "max_queue", "queue_len", "max_waiting"],
-        Key::Wait => &[
-            "max_wait",
-            "wait_timeout",
-            "queue_timeout",
-            "maxWaitDuration",
-        ],
-        Key::Timeout => &["time_limit", "call_timeout", "max_time"],
-        Key::Deadline => &[
-            "budget",
-            "expires",
-            "expiry",
-            "time_budget",
-            "total_timeout",
-            "overall_timeout",
-        ],
-        Key::Margin => &["slack", "grace", "buffer", "safety_margin"],
-        Key::Name => &["label"],
-        Key::Reserve => &["reserved", "critical", "min_critical"],
-        Key::PerKey => &[
-            "per_tenant",
-            "per_client",
-            "per_user",
-            "per_caller",
-            "max_per_key",
-            "max_per_tenant",
-        ],
-        Key::Measured => &["traffic", "load", "profile"],
-        Key::Rate => &[
-            "rps",
-            "qps",
-            "tps",
-            "arrival_rate",
-            "lambda",
-            "throughput",
-            "calls_per_second",
-            "requests_per_second",
-        ],
-        Key::Mean => &[
-            "latency",
-            "service_time",
-            "avg",
-            "average",
-            "duration",
-            "response_time",
-        ],
-        Key::Shed => &["loss", "rejected", "max_rejected", "blocking", "drop"],
-        Key::Capacity => &[
-            "connections",
-            "max_connections",
-            "total",
-            "pool_size",
-            "limit",
-            "size",
-        ],
-        Key::Spare => &[
-            "reserved",
-            "headroom",
-            "free",
-            "margin",
-            "superuser_reserved_connections",
-        ],
-        Key::Replicas => &[
-            "instances",
-            "pods",
-            "nodes",
-            "hosts",
-            "processes",
-            "max_replicas",
-            "maxReplicas",
-        ],
-        _ => breaker_called(key),
-    }
-}
-
-/// The same for a breaker: the words of resilience4j, Hystrix, Polly, Envoy, and their kin.
-fn breaker_called(key: Key) -> &'static [&'static str] {
-    match key {
-        Key::Breaker => &["circuit_breaker", "circuitBreaker", "circuit"],
-        Key::FailureRate => &[
-            "failure_rate_threshold",
-            "failureRateThreshold",
-            "failure_threshold",
-            "failure_ratio",
-            "failure_percentage",
-            "error_rate",
-            "error_ratio",
-            "error_threshold",
-            "error_threshold_percentage",
-        ],
-        Key::SlowRate => &[
-            "slow_call_rate",
-            "slow_call_rate_threshold",
-            "slowCallRateThreshold",
-            "slow_rate_threshold",
-            "slow_threshold",
-            "slow_ratio",
-        ],
-        Key::Slow => &[
-            "slow_after",
-            "slow_call",
-            "slow_call_duration",
-            "slow_call_duration_threshold",
-            "slowCallDurationThreshold",
-            "slow_duration",
-        ],
-        Key::Window => &[
-            "interval",
-            "period",
-            "rolling_window",
-            "sampling_duration",
-            "sliding_window",
-            "sliding_window_size",
-            "slidingWindowSize",
-            "window_duration",
-            "window_size",
-        ],
-        Key::MinCalls => &[
-            "min_requests",
-            "min_samples",
-            "min_throughput",
-            "minimum_calls",
-            "minimum_number_of_calls",
-            "minimumNumberOfCalls",
-            "minimum_throughput",
-            "request_volume_threshold",
-            "volume_threshold",
-        ],
-        Key::Consecutive => &["consecutive_errors", "consecutive_failures", "max_failures"],
-        Key::OpenFor => &[
-            "break_duration",
-            "cool_down",
-            "cooldown",
-            "duration_of_break",
-            "open_duration",
-            "open_time",
-            "recovery_timeout",
-            "reset_timeout",
-            "resetTimeout",
-            "sleep_window",
-            "wait_duration_in_open_state",
-            "waitDurationInOpenState",
-        ],
-        Key::MaxOpenFor => &[
-            "max_cool_down",
-            "max_cooldown",
-            "max_open_duration",
-            "max_wait_duration_in_open_state",
-            "maxWaitDurationInOpenState",
-        ],
-        Key::Probes => &[
-            "half_open",
-            "half_open_calls",
-            "half_open_max_calls",
-            "half_open_requests",
-            "max_requests",
-            "permitted_number_of_calls_in_half_open_state",
-            "permittedNumberOfCallsInHalfOpenState",
-            "success_threshold",
-        ],
-        _ => &[],
-    }
 }
 
 fn is_prefix(found: &str, key: &str) -> bool {
@@ -456,7 +277,30 @@ mod tests {
             (Attribute::Partition, "circuit_breaker", Key::Breaker),
             (Attribute::Bulkhead, "budget", Key::Deadline),
             (Attribute::Breaker, "failure_threshold", Key::FailureRate),
-            (Attribute::Breaker, "minimum_number_of_calls", Key::MinCalls),
+            (Attribute::Breaker, "failureRateThreshold", Key::FailureRate),
+            (
+                Attribute::Breaker,
+                "slow_call_rate_threshold",
+                Key::SlowRate,
+            ),
+            (Attribute::Breaker, "sliding_window", Key::Window),
+            (Attribute::Breaker, "window_size", Key::Window),
+            (Attribute::Breaker, "min_requests", Key::MinCalls),
+            (Attribute::Breaker, "consecutive_failures", Key::Consecutive),
+            (
+                Attribute::Breaker,
+                "slow_call_duration_threshold",
+                Key::Slow,
+            ),
+            (Attribute::Breaker, "open_duration", Key::OpenFor),
+            (
+                Attribute::Breaker,
+                "wait_duration_in_open_state",
+                Key::OpenFor,
+            ),
+            (Attribute::Breaker, "cooldown", Key::OpenFor),
+            (Attribute::Breaker, "max_cooldown", Key::MaxOpenFor),
+            (Attribute::Breaker, "half_open_max_calls", Key::Probes),
             (Attribute::Breaker, "max_requests", Key::Probes),
             (Attribute::Bulkhead, "max_requests", Key::Max),
         ] {
@@ -465,9 +309,18 @@ mod tests {
         }
     }
 
+    #[track_caller]
+    fn begins(cases: &[(Attribute, &str, &str)]) {
+        for (list, found, expected) in cases {
+            let ident = Ident::new("key", proc_macro2::Span::call_site());
+            let text = key(*list, &ident, found).error.to_string();
+            assert!(text.starts_with(expected), "{found}: {text}");
+        }
+    }
+
     #[test]
     fn the_key_of_another_list_is_sent_there() {
-        for (list, found, expected) in [
+        begins(&[
             (
                 Attribute::Bulkhead,
                 "measured",
@@ -509,6 +362,32 @@ mod tests {
                 "`deadline` belongs on the function, not on the partition: `#[bulkhead(path::TO_THE_PARTITION, deadline = …)]`",
             ),
             (
+                Attribute::Measured,
+                "max",
+                "`max` was not measured: it belongs outside of `measured(…)`",
+            ),
+            (
+                Attribute::Measured,
+                "crate",
+                "`crate` was not measured: it belongs outside of `measured(…)`",
+            ),
+            (
+                Attribute::Dependency,
+                "breaker",
+                "`breaker` is for each partition to say: remove it here",
+            ),
+            (
+                Attribute::Dependency,
+                "margin",
+                "`margin` is for each function to say; what of the dependency stays free is its `spare`",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn the_key_of_a_list_inside_is_sent_in_and_out() {
+        begins(&[
+            (
                 Attribute::Bulkhead,
                 "probes",
                 "`probes` belongs in `breaker`: `breaker(probes = 2)`",
@@ -527,16 +406,6 @@ mod tests {
                 Attribute::Partition,
                 "qps",
                 "unknown key `qps`: it is called `rate` here, and belongs in `measured`: `measured(rate = 40, mean = 80ms)`",
-            ),
-            (
-                Attribute::Dependency,
-                "breaker",
-                "`breaker` is for each partition to say: remove it here",
-            ),
-            (
-                Attribute::Dependency,
-                "margin",
-                "`margin` is for each function to say; what of the dependency stays free is its `spare`",
             ),
             (
                 Attribute::Breaker,
@@ -558,21 +427,7 @@ mod tests {
                 "window",
                 "`window` was not measured and belongs in `breaker`: `breaker(window = 10s)`",
             ),
-            (
-                Attribute::Measured,
-                "max",
-                "`max` was not measured: it belongs outside of `measured(…)`",
-            ),
-            (
-                Attribute::Measured,
-                "crate",
-                "`crate` was not measured: it belongs outside of `measured(…)`",
-            ),
-        ] {
-            let ident = Ident::new("key", proc_macro2::Span::call_site());
-            let text = key(list, &ident, found).error.to_string();
-            assert!(text.starts_with(expected), "{found}: {text}");
-        }
+        ]);
     }
 
     #[test]

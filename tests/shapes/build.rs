@@ -40,7 +40,7 @@ const VARIANTS: [Variant; 7] = [
         name: "under_breaker",
         attribute: |keys| {
             let partition = shared_partition(keys);
-            guarded(&format!("crate::with_breaker::{partition}, timeout = 2s"))
+            guarded(&format!("crate::{partition}_WITH_BREAKER, timeout = 2s"))
         },
     },
 ];

@@ -63,8 +63,8 @@ fn pause() -> impl Future<Output = ()> {
     })
 }
 
-/// The same function three times: plain, guarded, and guarded with room for a timer.
-macro_rules! thrice {
+/// The same function four times: plain, guarded, guarded with room for a timer, and with a deadline and a breaker.
+macro_rules! four_times {
     (async fn $name:ident($($arguments:tt)*) -> $output:ty $body:block) => {
         mod $name {
             use super::*;
@@ -76,11 +76,17 @@ macro_rules! thrice {
 
             #[bulkhead(name = concat!("drop_order.", stringify!($name)), max = 4, timeout = 2s)]
             pub async fn timed($($arguments)*) -> $output $body
+
+            #[bulkhead(
+                name = concat!("drop_order.", stringify!($name)), max = 4, timeout = 2s,
+                deadline = 3s, margin = 150ms, breaker(),
+            )]
+            pub async fn bounded($($arguments)*) -> $output $body
         }
     };
 }
 
-thrice! {
+four_times! {
     async fn arguments(a: Noted, (b, mut c): (Noted, Noted), _guard: Noted, d: Pair, [e, f]: [Noted; 2]) -> Result<usize, BulkheadError> {
         // Not in the order of the declaration, and only a part of one of them.
         f.touch();
@@ -95,7 +101,7 @@ thrice! {
     }
 }
 
-thrice! {
+four_times! {
     async fn consumed(a: Noted, b: Noted, c: Noted, stop: bool) -> Result<usize, BulkheadError> {
         let local = b;
         pause().await;
@@ -108,7 +114,7 @@ thrice! {
     }
 }
 
-thrice! {
+four_times! {
     async fn formatted(a: Noted, name: Noted, b: Noted) -> Result<usize, BulkheadError> {
         a.touch();
         b.touch();
@@ -116,7 +122,7 @@ thrice! {
     }
 }
 
-thrice! {
+four_times! {
     async fn question_mark(a: Noted, b: Result<Noted, BulkheadError>, fail: BulkheadError) -> Result<usize, BulkheadError> {
         let b = b?;
         let local = Noted("local");
@@ -127,7 +133,7 @@ thrice! {
     }
 }
 
-thrice! {
+four_times! {
     async fn tail_temporary(a: Noted, b: Noted) -> Result<usize, BulkheadError> {
         let local = Noted("local");
         pause().await;
@@ -176,6 +182,7 @@ macro_rules! same {
         assert!(plain[0].len() > 2 && plain[2].len() > 2, "there is something to compare: {plain:?}");
         assert_eq!(lives(|| $name::guarded($($argument),*)), plain, "guarded");
         assert_eq!(lives(|| $name::timed($($argument),*)), plain, "timed");
+        assert_eq!(lives(|| $name::bounded($($argument),*)), plain, "bounded");
         plain
     }};
 }

@@ -9,16 +9,10 @@ pub static FIRST: Partition;
 #[partition(name = "shared.second", max = 64, queue = 8, wait = 25ms)]
 pub static SECOND: Partition;
 
-pub mod with_breaker {
-    //! Dependencies that may fail.
-
-    use bulkhead_runtime::{partition, Partition};
-
-    #[partition(name = "breaker.first", max = 64, breaker(slow = 1s))]
-    pub static FIRST: Partition;
-    #[partition(name = "breaker.second", max = 64, queue = 8, wait = 25ms, breaker())]
-    pub static SECOND: Partition;
-}
+#[partition(name = "breaker.first", max = 64, breaker(slow = 1s))]
+pub static FIRST_WITH_BREAKER: Partition;
+#[partition(name = "breaker.second", max = 64, queue = 8, wait = 25ms, breaker())]
+pub static SECOND_WITH_BREAKER: Partition;
 
 macro_rules! variants {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -44,6 +38,6 @@ variants! {
     shared
     /// With a `deadline`, a `margin` and a breaker of their own.
     bounded
-    /// All take from [`with_breaker::FIRST`].
+    /// All take from [`FIRST_WITH_BREAKER`].
     under_breaker
 }

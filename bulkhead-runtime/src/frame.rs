@@ -8,14 +8,17 @@
 //! and only for those that have something to say.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use crate::admission::Gate;
 use crate::function::Function;
 use crate::partition::Live;
-use crate::time::Instant;
+use crate::time::{self, Instant};
 
 thread_local! {
-    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static DUE: Cell<Due> = const { Cell::new(Due::Never) };
+    /// What is left from when somebody asks, while nobody has.
+    static LEFT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static REJECTED: Cell<u32> = const { Cell::new(0) };
     static CUT_SHORT: Cell<u32> = const { Cell::new(0) };
     /// From the outermost call to the innermost.
@@ -62,20 +65,68 @@ impl Ended {
     }
 }
 
+/// When what is polled now has to be done.
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    Never,
+    At(Instant),
+    /// So long from when somebody asks.
+    Unasked,
+}
+
 /// The deadline of what is polled now.
 #[inline]
 pub(crate) fn deadline() -> Option<Instant> {
-    DEADLINE.get()
+    // Two instructions of every call that has none.
+    if let Due::Never = DUE.get() {
+        None
+    } else {
+        Some(ask())
+    }
+}
+
+#[cold]
+fn ask() -> Instant {
+    if let Due::At(deadline) = DUE.get() {
+        return deadline;
+    }
+    let deadline = time::after(time::now(), LEFT.get());
+    DUE.set(Due::At(deadline));
+    deadline
+}
+
+/// Whether a deadline holds, without asking for it.
+#[inline]
+pub(crate) fn is_due() -> bool {
+    !matches!(DUE.get(), Due::Never)
+}
+
+/// Whether there is a deadline that nobody has asked for.
+#[inline]
+pub(crate) fn is_unasked() -> bool {
+    matches!(DUE.get(), Due::Unasked)
 }
 
 /// Polls with a deadline that is no later than the one that holds already.
 #[inline]
-pub(crate) fn narrowed<T>(deadline: Instant, poll: impl FnOnce() -> T) -> T {
-    let before = DEADLINE.get();
-    let narrower = before.map_or(deadline, |before| before.min(deadline));
-    DEADLINE.set(Some(narrower));
-    let _restored = Restored(before);
+pub(crate) fn narrowed<T>(by: Instant, poll: impl FnOnce() -> T) -> T {
+    let narrower = deadline().map_or(by, |before| before.min(by));
+    let _restored = Restored(DUE.replace(Due::At(narrower)));
     poll()
+}
+
+/// Polls where no deadline holds, with one that is `left` from when somebody first asks for it; tells which that
+/// was.
+#[inline]
+pub(crate) fn within<T>(left: Duration, poll: impl FnOnce() -> T) -> (T, Option<Instant>) {
+    LEFT.set(left);
+    let _restored = Restored(DUE.replace(Due::Unasked));
+    let polled = poll();
+    let asked = match DUE.get() {
+        Due::At(deadline) => Some(deadline),
+        Due::Never | Due::Unasked => None,
+    };
+    (polled, asked)
 }
 
 /// Polls while a permit is held.
@@ -88,10 +139,10 @@ pub(crate) fn holding<T>(held: Held, poll: impl FnOnce() -> T) -> T {
 
 /// Whose permit of the same partition is held around what is polled now: the innermost.
 pub(crate) fn holder(gate: &Gate) -> Option<Held> {
-    HELD.with_borrow(|all| {
-        let same = |held: &&Held| std::ptr::eq(&raw const held.live.gate, gate);
-        all.iter().rev().find(same).copied()
-    })
+    let same = |held: &&Held| std::ptr::eq(&raw const held.live.gate, gate);
+    let innermost = |all: &RefCell<Vec<Held>>| all.borrow().iter().rev().find(same).copied();
+    // At the end of a thread it may be gone already.
+    HELD.try_with(innermost).ok().flatten()
 }
 
 /// A frame on its way to another task.
@@ -122,12 +173,12 @@ impl Carried {
 }
 
 /// Puts back the deadline that was, also when the poll unwinds.
-struct Restored(Option<Instant>);
+struct Restored(Due);
 
 impl Drop for Restored {
     #[inline]
     fn drop(&mut self) {
-        DEADLINE.set(self.0);
+        DUE.set(self.0);
     }
 }
 

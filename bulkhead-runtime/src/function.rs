@@ -28,24 +28,8 @@ pub struct Function {
     operation: OnceRef<'static, Breaker>,
 }
 
-impl Narrowed {
-    /// A call that has whatever its caller has.
-    pub(crate) const NOT: Self = Self {
-        by: None,
-        is_own: false,
-    };
-}
-
 /// Nothing of the user's runs while its breaker is found, so a panic leaves nothing half-done behind it.
 impl std::panic::RefUnwindSafe for Function {}
-
-/// The deadline of one call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Narrowed {
-    pub(crate) by: Option<Instant>,
-    /// Whether it is the function's own, and not that of its caller.
-    pub(crate) is_own: bool,
-}
 
 /// A function with a breaker of its own, registered at link time, so that its breaker is there before the first
 /// call.
@@ -146,23 +130,28 @@ impl Function {
 
     /// The longest time that its body can run, if that is bounded by itself.
     pub(crate) fn longest(&self) -> Option<Duration> {
-        let left = self
-            .deadline
-            .map(|deadline| deadline.saturating_sub(self.margin.unwrap_or_default()));
-        self.timeout.into_iter().chain(left).min()
+        self.timeout.into_iter().chain(self.left()).min()
     }
 
-    /// The deadline of a call that begins now and has inherited another.
-    pub(crate) fn narrowed(&self, inherited: Option<Instant>) -> Narrowed {
+    /// What its `deadline` leaves, its `margin` taken off.
+    #[inline]
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let margin = self.margin.unwrap_or_default();
+        self.deadline
+            .map(|deadline| deadline.saturating_sub(margin))
+    }
+
+    /// The deadline of a call that begins now and has inherited another, and whether it is the function's own.
+    pub(crate) fn narrowed(&self, inherited: Option<Instant>) -> Option<(Instant, bool)> {
         let own = self
             .deadline
             .map(|deadline| time::after(time::now(), deadline));
-        let margin = self.margin.unwrap_or_default();
-        let less_margin = |by: Instant| by.checked_sub(margin).unwrap_or(by);
-        Narrowed {
-            by: own.into_iter().chain(inherited).min().map(less_margin),
-            is_own: own.is_some_and(|own| inherited.is_none_or(|inherited| own <= inherited)),
-        }
+        let by = own.into_iter().chain(inherited).min()?;
+        let by = by
+            .checked_sub(self.margin.unwrap_or_default())
+            .unwrap_or(by);
+        let is_own = own.is_some_and(|own| inherited.is_none_or(|inherited| own <= inherited));
+        Some((by, is_own))
     }
 
     /// Whether it asks for the deadline of its caller and has none of its own.

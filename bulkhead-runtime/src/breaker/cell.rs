@@ -1,8 +1,10 @@
 //! A machine that threads share, and the guard that every call holds.
 //!
 //! As long as nothing is wrong a call looks, and takes its ticket, by one load each of the [`word`](super::word);
-//! open, it is turned away by one load and the clock. Only results of the era that is closed, and everything
-//! about probes, take the lock; it is held for a few nanoseconds and nothing of the user's runs under it.
+//! open, it is turned away by one load and the clock. Results of the era that is closed, and everything about
+//! probes, take the lock; it is held for a few nanoseconds and nothing of the user's runs under it. Only of
+//! successes, while they are many and nothing else is there, most are counted in the word, without lock and
+//! clock; [`Machine::grants`] says when.
 //!
 //! The word is read and written without ordering. It publishes nothing but itself, and who reads an older
 //! one is answered as if it had come a moment earlier.
@@ -100,8 +102,38 @@ impl BreakerCell {
     /// The state, and the calls in its window.
     pub(crate) fn snapshot(&self) -> (BreakerState, Totals) {
         let now = Stamp::now();
-        let machine = self.machine.lock();
-        (machine.state(), machine.totals(now))
+        self.change(|machine| (machine.state(), machine.totals(now)))
+    }
+
+    /// Whether nothing is wrong, and calls are many: a call that comes now need not look at the clock.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        self.word().is_calm()
+    }
+
+    /// Counts a success in the word; `false` if the machine has to be told.
+    #[inline]
+    fn succeed(&self, ticket: Ticket) -> bool {
+        let mut word = self.word();
+        // In another era, it changes nothing.
+        while word.is_closed_in(ticket.era()) {
+            if !word.is_calm() {
+                return false;
+            }
+            match self.exchange(word, word.less_one()) {
+                Ok(()) => return true,
+                Err(changed) => word = changed,
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn exchange(&self, from: Word, to: Word) -> Result<(), Word> {
+        self.word
+            .compare_exchange_weak(from.0, to.0, Ordering::Relaxed, Ordering::Relaxed)
+            .map(|_| ())
+            .map_err(Word)
     }
 
     #[cold]
@@ -122,7 +154,7 @@ impl BreakerCell {
     }
 
     fn report(&self, now: Stamp, ticket: Ticket, seen: Seen) -> Option<BreakerTransition> {
-        let counts = seen != Seen::Nothing && self.word() == Word::closed(ticket.era());
+        let counts = seen != Seen::Nothing && self.word().is_closed_in(ticket.era());
         if !counts && !ticket.is_probe() {
             return None;
         }
@@ -141,17 +173,28 @@ impl BreakerCell {
         Word(self.word.load(Ordering::Relaxed))
     }
 
-    /// The only way to the machine of whoever may change it, so that no change can miss the word.
+    /// The only way to the machine, so that no change can miss the word, and no look what the word has counted.
     fn change<R>(&self, change: impl FnOnce(&mut Machine) -> R) -> R {
         let mut machine = self.machine.lock();
+        let mut before = settled(&mut machine, self.word());
         let result = change(&mut machine);
-        let word = Word::of(&machine);
-        // Most results change nothing that the word tells; written all the same, it would have to travel
-        // to every core that looks.
-        if self.word() != word {
-            self.word.store(word.0, Ordering::Relaxed);
+        loop {
+            let word = Word::of(&machine);
+            // Most results change nothing that the word tells; written all the same, it would have to travel
+            // to every core that looks.
+            let written = if word == before {
+                Ok(())
+            } else {
+                self.exchange(before, word)
+            };
+            match written {
+                Ok(()) => {
+                    machine.granted(word.left().map_or(0, |(_, left)| left));
+                    return result;
+                }
+                Err(changed) => before = settled(&mut machine, changed),
+            }
         }
-        result
     }
 
     /// Differs between processes by the seed and between openings by the time; nobody has to be unable to
@@ -167,6 +210,18 @@ impl Watch<'_> {
     pub(crate) fn saw(mut self, now: Stamp, seen: Seen) -> Option<BreakerTransition> {
         let ticket = self.ticket.take()?;
         self.breaker.report(now, ticket, seen)
+    }
+
+    /// The call succeeded, at once and without a look at the clock; `false` if that has to be told with the time.
+    #[inline]
+    pub(crate) fn succeeded_at_once(&mut self) -> bool {
+        let is_counted = self
+            .ticket
+            .is_some_and(|ticket| !ticket.is_probe() && self.breaker.succeed(ticket));
+        if is_counted {
+            self.ticket = None;
+        }
+        is_counted
     }
 
     /// Whether the call is a probe.
@@ -193,6 +248,14 @@ impl fmt::Debug for BreakerCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("BreakerCell")
     }
+}
+
+/// Lets the machine know what the word has counted; nothing, if that was in an era that is over now.
+fn settled(machine: &mut Machine, word: Word) -> Word {
+    if let Some((era, left)) = word.left() {
+        machine.settle(era, left);
+    }
+    word
 }
 
 fn rejected(until: Stamp, now: Stamp) -> Option<Rejected> {
@@ -424,6 +487,77 @@ mod tests {
             slow: 0,
         };
         assert_eq!(breaker.snapshot(), (BreakerState::Closed, totals));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn successes_are_told_one_by_one_while_calls_are_rare_or_anything_is_wrong() {
+        let breaker = breaker(1);
+        let calls = |breaker: &BreakerCell| breaker.snapshot().1.calls;
+        for told in 1..=16 {
+            assert!(!breaker.is_calm(), "{told}");
+            assert_eq!(call(&breaker, SUCCESS), None);
+        }
+        assert!(breaker.is_calm(), "sixteen in one slice");
+        let mut watch = enter(&breaker).expect("it is closed");
+        assert!(watch.succeeded_at_once());
+        assert!(!breaker.is_calm(), "one was granted");
+        assert_eq!(calls(&breaker), 17);
+
+        // What was granted counts in its slice, and is forgotten with it.
+        advance(Duration::from_secs(10)).await;
+        assert_eq!(calls(&breaker), 0);
+
+        for _ in 0..16 {
+            assert_eq!(call(&breaker, Seen::CutShort), None);
+        }
+        let slow = BreakerCell::new(BreakerPolicy::new().with_slow(SECOND).demanded());
+        for _ in 0..32 {
+            assert_eq!(call(&slow, SUCCESS), None);
+        }
+        assert!(slow.is_calm());
+        assert_eq!(call(&slow, Seen::Success { slow: true }), None);
+        assert!(!slow.is_calm(), "as long as the window remembers it");
+        advance(Duration::from_secs(11)).await;
+        for _ in 0..16 {
+            assert_eq!(call(&slow, SUCCESS), None);
+        }
+        assert!(slow.is_calm());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_success_of_another_era_is_not_counted_in_the_word() {
+        let breaker = breaker(1);
+        for _ in 0..64 {
+            assert_eq!(call(&breaker, SUCCESS), None);
+        }
+        let mut late = enter(&breaker).expect("it is closed");
+        assert_eq!(breaker.reset(), None);
+        for _ in 0..64 {
+            assert_eq!(call(&breaker, SUCCESS), None);
+        }
+        assert!(breaker.is_calm());
+        assert!(late.succeeded_at_once(), "nothing is left to tell");
+        assert_eq!(breaker.snapshot().1.calls, 64);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_success_is_lost_between_the_word_and_the_machine() {
+        let breaker = BreakerCell::new(BreakerPolicy::new().demanded());
+        let runtime = tokio::runtime::Handle::current();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let _clock = runtime.enter();
+                    for _ in 0..10_000 {
+                        let mut watch = breaker.enter(SECOND).0.expect("it is closed");
+                        if !watch.succeeded_at_once() {
+                            assert_eq!(watch.saw(Stamp::now(), SUCCESS), None);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(breaker.snapshot().1.calls, 40_000);
     }
 
     #[test]

@@ -176,6 +176,13 @@ impl Breaker {
         self.tell(self.cell.reset());
     }
 
+    /// Whether nothing is wrong, and calls are many: one that comes now and succeeds at once need not look at the
+    /// clock.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        self.cell.is_calm()
+    }
+
     /// The look before queueing: it takes nothing.
     pub(crate) fn look(&self) -> Look {
         let (look, moves) = self.cell.look();

@@ -67,12 +67,20 @@ pub(crate) struct Ticket {
     probe: Option<ProbeNumber>,
 }
 
+/// So many calls in a slice allow one to be told later.
+const CALLS_FOR_A_GRANT: u32 = 16;
+
+/// What the word has space for.
+pub(super) const MOST_GRANTS: u32 = 15;
+
 #[derive(Debug)]
 pub(crate) struct Machine {
     settings: Settings,
     /// Grows with every move.
     era: u64,
     phase: Phase,
+    /// Successes that may still be counted without asking.
+    granted: u32,
 }
 
 /// A state, and what it owns. The table above says which moves are legal.
@@ -91,6 +99,38 @@ impl Machine {
             settings,
             era: 0,
             phase: Phase::closed(&settings),
+            granted: 0,
+        }
+    }
+
+    /// How many successes may be counted beside the machine, with neither its lock nor a clock, until it is asked
+    /// again.
+    ///
+    /// Some only while nothing is wrong: no call in the window failed or was slow, so that no success can change
+    /// what the breaker does. And at most one for sixteen in the slice of the last one that was told: where calls
+    /// are rare each of them is told at once.
+    pub(super) fn grants(&self) -> u32 {
+        match &self.phase {
+            Phase::Closed {
+                window,
+                consecutive: 0,
+            } => (window.calm_calls() / CALLS_FOR_A_GRANT).min(MOST_GRANTS),
+            _ => 0,
+        }
+    }
+
+    pub(super) const fn granted(&mut self, granted: u32) {
+        self.granted = granted;
+    }
+
+    /// Of those that were granted in `era`, so many are left. The others belong to the slice of the last success
+    /// that was told: they came after it, and while calls were many.
+    pub(super) fn settle(&mut self, era: u64, left: u32) {
+        if let Phase::Closed { window, .. } = &mut self.phase
+            && era == self.era
+        {
+            window.record_more(self.granted.saturating_sub(left));
+            self.granted = left;
         }
     }
 

@@ -83,6 +83,22 @@ impl Window {
         bucket.slow = bucket.slow.saturating_add(sample.slow.into());
     }
 
+    /// Counts more calls, all good, in the slice in which the last one was recorded.
+    pub(crate) fn record_more(&mut self, calls: u32) {
+        let bucket = &mut self.buckets[place(self.newest)];
+        bucket.calls = bucket.calls.saturating_add(calls);
+    }
+
+    /// The calls of the newest slice, if no call in any of them failed or was slow.
+    pub(crate) fn calm_calls(&self) -> u32 {
+        let is_calm = |bucket: &Bucket| bucket.failures == 0 && bucket.slow == 0;
+        if self.buckets.iter().all(is_calm) {
+            self.buckets[place(self.newest)].calls
+        } else {
+            0
+        }
+    }
+
     pub(crate) fn totals(&self, now: Stamp) -> Totals {
         let oldest = (self.slice_at(now) + 1).saturating_sub(SLICES);
         let mut totals = Totals::default();

@@ -5,87 +5,76 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::run::Terms;
-use super::side::{self, Side};
+use super::side::{self, Breakers, Side};
 use crate::admission::{Entry, Obstacle, Passage, Patience, Queues, Rejection};
-use crate::breaker::Look;
+use crate::breaker::{Breaker, Look};
+use crate::frame;
 use crate::mode::Mode;
 use crate::outcome::Outcome;
-use crate::time::{self, Timer};
+use crate::time::{self, Instant, Timer};
 
-/// One poll of the way in.
+/// One poll of the way in; in a queue, if it `may_queue`, until `until` in the place of `wait`.
 #[inline]
 pub(super) fn poll<S: Side>(
     entry: &mut Entry<'static>,
     side: &mut S,
     terms: &Terms,
-    patience: Patience,
+    until: Option<Instant>,
     may_queue: bool,
     timer: Pin<&mut Timer>,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Passage<'static>, Rejection>> {
-    let gate = &terms.live.gate;
-    if !S::WATCHES || !terms.is_watched() {
-        return entry.poll(gate, patience, || terms.queues(may_queue), timer, cx);
+    if !S::WATCHES {
+        let patience = Patience {
+            until,
+            deadline: frame::deadline(),
+        };
+        let queues = || Way::queues(terms, None, may_queue);
+        return entry.poll(&terms.live.gate, patience, queues, timer, cx);
     }
-    poll_watched(entry, side, terms, patience, may_queue, timer, cx)
-}
-
-#[inline(never)]
-fn poll_watched<S: Side>(
-    entry: &mut Entry<'static>,
-    side: &mut S,
-    terms: &Terms,
-    patience: Patience,
-    may_queue: bool,
-    timer: Pin<&mut Timer>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Passage<'static>, Rejection>> {
-    let gate = &terms.live.gate;
-    let comes = entry.is_fresh();
-    if comes && gate.mode_now() != Mode::Enforce {
-        return poll_observed(entry, side, terms, patience, timer, cx);
+    let breakers = terms.breakers();
+    // Here nobody asks for the deadline: a call that finds room, and ends at once, never needs it.
+    if until.is_none()
+        && entry.is_fresh()
+        && (frame::is_unasked() || !frame::is_due())
+        && side::is_calm(breakers)
+        && terms.live.gate.mode_now() == Mode::Enforce
+        && let Some(flight) = terms.live.gate.enter_at_once()
+    {
+        *entry = Entry::Done;
+        let passage = Passage::at_once(flight);
+        // What is bounded by a timeout counts from here.
+        let began = terms.timeout.map(|_| time::now());
+        return Poll::Ready(board(side, breakers, terms.timeout, began, passage));
     }
-    // A call whose time is up is rejected for that.
-    let look = if comes && !is_spent(terms, patience) {
-        side::look(terms.breakers())
-    } else {
-        Look::Pass
+    let way = Way {
+        terms,
+        breakers,
+        patience: Patience {
+            until,
+            deadline: frame::deadline(),
+        },
+        may_queue,
     };
-    let polled = match look {
-        Look::Open(rejected) => {
-            *entry = Entry::Done;
-            return Poll::Ready(Err(gate.reject_open(rejected.retry_after)));
-        }
-        Look::HalfOpen => entry.poll(gate, patience, || Queues::Never, timer, cx),
-        Look::Pass => entry.poll(gate, patience, || terms.queues(may_queue), timer, cx),
-    };
-    match polled {
-        Poll::Ready(Ok(passage)) => Poll::Ready(board(side, terms, passage)),
-        // Those that wait when a breaker opens are not told until when.
-        Poll::Ready(Err(Rejection::Open(None))) => {
-            Poll::Ready(Err(Rejection::Open(next_probe(terms))))
-        }
-        Poll::Ready(Err(rejection)) => Poll::Ready(Err(rejection)),
-        // It may have opened between the look and the queue, when nobody was there to be turned away.
-        Poll::Pending if comes && matches!(side::look(terms.breakers()), Look::Open(_)) => {
-            match entry.turn_away() {
-                Some(Rejection::Open(_)) => Poll::Ready(Err(Rejection::Open(next_probe(terms)))),
-                Some(rejection) => Poll::Ready(Err(rejection)),
-                None => Poll::Pending,
-            }
-        }
-        Poll::Pending => Poll::Pending,
+    if breakers.iter().all(Option::is_none) {
+        return way.poll(entry, timer, cx);
     }
+    way.poll_watched(entry, side, timer, cx)
 }
 
 /// The probe is taken now, with the permit in hand, and never while queueing.
+#[inline]
 fn board<S: Side>(
     side: &mut S,
-    terms: &Terms,
+    breakers: Breakers,
+    timeout: Option<Duration>,
+    began: Option<Instant>,
     mut passage: Passage<'static>,
 ) -> Result<Passage<'static>, Rejection> {
-    let began = passage.waited.map_or_else(time::now, |waited| waited.until);
-    match side.board(terms, began) {
+    if breakers.iter().all(Option::is_none) {
+        return Ok(passage);
+    }
+    match side.board(breakers, timeout, began) {
         Ok(()) => Ok(passage),
         Err(retry_after) => {
             passage.flight.means(Outcome::Unstarted);
@@ -94,56 +83,144 @@ fn board<S: Side>(
     }
 }
 
-/// Where nobody is rejected nobody waits, and a call that a breaker has no place for is let in and counted.
-#[cold]
-fn poll_observed<S: Side>(
-    entry: &mut Entry<'static>,
-    side: &mut S,
-    terms: &Terms,
+/// A call on its way in, and what it goes by.
+struct Way<'t> {
+    terms: &'t Terms,
+    breakers: Breakers,
     patience: Patience,
-    timer: Pin<&mut Timer>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Passage<'static>, Rejection>> {
-    let gate = &terms.live.gate;
-    let began = time::now();
-    let boarded = match gate.mode_now() {
-        Mode::Off => Ok(()),
-        Mode::Enforce | Mode::Observe => side.board(terms, began),
-    };
-    let polled = match boarded {
-        Ok(()) => entry.poll(gate, patience, || Queues::Never, timer, cx),
-        Err(retry_after) => {
-            *entry = Entry::Done;
-            let entered = gate.enter_despite(Obstacle::Open(retry_after));
-            Poll::Ready(entered.map(Passage::at_once))
+    may_queue: bool,
+}
+
+impl Way<'_> {
+    #[inline]
+    fn poll(
+        &self,
+        entry: &mut Entry<'static>,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'static>, Rejection>> {
+        entry.poll(
+            &self.terms.live.gate,
+            self.patience,
+            || Self::queues(self.terms, self.breakers[0], self.may_queue),
+            timer,
+            cx,
+        )
+    }
+
+    #[inline(never)]
+    fn poll_watched<S: Side>(
+        &self,
+        entry: &mut Entry<'static>,
+        side: &mut S,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'static>, Rejection>> {
+        let gate = &self.terms.live.gate;
+        let comes = entry.is_fresh();
+        if comes && gate.mode_now() != Mode::Enforce {
+            return self.poll_observed(entry, side, timer, cx);
         }
-    };
-    if let Poll::Ready(Err(_)) = polled {
-        side.end(Outcome::Unstarted);
+        // A call whose time is up is rejected for that.
+        let look = if comes && !self.is_spent() {
+            side::look(self.breakers)
+        } else {
+            Look::Pass
+        };
+        let polled = match look {
+            Look::Open(rejected) => {
+                *entry = Entry::Done;
+                return Poll::Ready(Err(gate.reject_open(rejected.retry_after)));
+            }
+            Look::HalfOpen => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Look::Pass => self.poll(entry, timer, cx),
+        };
+        match polled {
+            Poll::Ready(Ok(passage)) => Poll::Ready(self.board(side, passage)),
+            // Those that wait when a breaker opens are not told until when.
+            Poll::Ready(Err(Rejection::Open(None))) => {
+                Poll::Ready(Err(Rejection::Open(self.next_probe())))
+            }
+            Poll::Ready(Err(rejection)) => Poll::Ready(Err(rejection)),
+            // It may have opened between the look and the queue, when nobody was there to be turned away.
+            Poll::Pending if comes && matches!(side::look(self.breakers), Look::Open(_)) => {
+                match entry.turn_away() {
+                    Some(Rejection::Open(_)) => {
+                        Poll::Ready(Err(Rejection::Open(self.next_probe())))
+                    }
+                    Some(rejection) => Poll::Ready(Err(rejection)),
+                    None => Poll::Pending,
+                }
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
-    polled
-}
 
-fn is_spent(terms: &Terms, patience: Patience) -> bool {
-    let end = patience.deadline.map(|by| terms.live.gate.latest_start(by));
-    let end = end.into_iter().chain(patience.until).min();
-    end.is_some_and(|end| end <= time::now())
-}
-
-fn next_probe(terms: &Terms) -> Option<Duration> {
-    match side::look(terms.breakers()) {
-        Look::Open(rejected) => rejected.retry_after,
-        Look::Pass | Look::HalfOpen => Some(Duration::ZERO),
+    fn board<S: Side>(
+        &self,
+        side: &mut S,
+        passage: Passage<'static>,
+    ) -> Result<Passage<'static>, Rejection> {
+        let claimed = passage.waited.map(|waited| waited.until);
+        let began = claimed.unwrap_or_else(time::now);
+        board(
+            side,
+            self.breakers,
+            self.terms.timeout,
+            Some(began),
+            passage,
+        )
     }
-}
 
-impl Terms {
+    /// Where nobody is rejected nobody waits, and a call that a breaker has no place for is let in and counted.
+    #[cold]
+    fn poll_observed<S: Side>(
+        &self,
+        entry: &mut Entry<'static>,
+        side: &mut S,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'static>, Rejection>> {
+        let gate = &self.terms.live.gate;
+        let boarded = match gate.mode_now() {
+            Mode::Off => Ok(()),
+            Mode::Enforce | Mode::Observe => {
+                side.board(self.breakers, self.terms.timeout, Some(time::now()))
+            }
+        };
+        let polled = match boarded {
+            Ok(()) => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Err(retry_after) => {
+                *entry = Entry::Done;
+                let entered = gate.enter_despite(Obstacle::Open(retry_after));
+                Poll::Ready(entered.map(Passage::at_once))
+            }
+        };
+        if let Poll::Ready(Err(_)) = polled {
+            side.end(Outcome::Unstarted);
+        }
+        polled
+    }
+
+    fn is_spent(&self) -> bool {
+        let Patience { until, deadline } = self.patience;
+        let latest = deadline.map(|by| self.terms.live.gate.latest_start(by));
+        let end = latest.into_iter().chain(until).min();
+        end.is_some_and(|end| end <= time::now())
+    }
+
+    fn next_probe(&self) -> Option<Duration> {
+        match side::look(self.breakers) {
+            Look::Open(rejected) => rejected.retry_after,
+            Look::Pass | Look::HalfOpen => Some(Duration::ZERO),
+        }
+    }
+
     /// Whoever is called inside a call of the same partition would wait for the call that waits for it.
-    fn queues(&self, may_queue: bool) -> Queues {
-        if !may_queue || self.live.holder().is_some() {
+    fn queues(terms: &Terms, operation: Option<&Breaker>, may_queue: bool) -> Queues {
+        if !may_queue || terms.live.holder().is_some() {
             return Queues::Never;
         }
-        let [operation, _] = self.breakers();
         Queues::As(
             operation
                 .and_then(|breaker| breaker.mark())

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
@@ -14,7 +15,7 @@ use super::side::{Alone, Watched};
 use crate::admission::Flight;
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended};
-use crate::function::{Function, Narrowed};
+use crate::function::Function;
 use crate::observer;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
@@ -103,7 +104,7 @@ where
     fn guard(function: &'static Function, body: F, judge: J) -> ContractGuarded<F, J> {
         ContractGuarded {
             run: Run::new(body),
-            narrowed: None,
+            bounded: None,
             function,
             judge,
         }
@@ -332,8 +333,8 @@ pin_project! {
     pub struct ContractGuarded<F, J> {
         #[pin]
         run: Run<F, Watched>,
-        // Set in the first poll.
-        narrowed: Option<Narrowed>,
+        // Once it had to wait.
+        bounded: Option<Bounds>,
         function: &'static Function,
         judge: J,
     }
@@ -348,34 +349,78 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
+        let mut this = self.project();
         let (judge, function) = (this.judge, *this.function);
-        let mut run = this.run;
-        let Narrowed { by, .. } = *this.narrowed.get_or_insert_with(|| {
-            let narrowed = narrowed(function);
-            run.as_mut().bounds(function.longest(), narrowed);
-            narrowed
-        });
         let terms = terms(function);
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        let polled = match by {
-            None => run.poll(terms, verdict, cx),
-            Some(by) => frame::narrowed(by, || run.poll(terms, verdict, cx)),
+        let began = *this.bounded;
+        let bounded = began.unwrap_or_else(|| Bounds::of(function, &terms));
+        let polled = match bounded {
+            Bounds::None => this.run.as_mut().poll(terms, verdict, cx),
+            Bounds::By { at, is_own } => {
+                if began.is_none() {
+                    let own = is_own.then_some(at);
+                    this.run.as_mut().bounds(function.longest(), own);
+                }
+                frame::narrowed(at, || this.run.as_mut().poll(terms, verdict, cx))
+            }
+            Bounds::Within(left) => {
+                let poll = || this.run.as_mut().poll(terms, verdict, cx);
+                let (polled, asked) = frame::within(left, poll);
+                // Not where it has ended: then nobody needs to know.
+                if let (Poll::Pending, Some(at)) = (&polled, asked) {
+                    *this.bounded = Some(Bounds::By { at, is_own: true });
+                    this.run.as_mut().bounds(function.longest(), Some(at));
+                }
+                polled
+            }
         };
+        if began.is_none() && polled.is_pending() && this.bounded.is_none() {
+            *this.bounded = Some(bounded);
+        }
         polled.map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
     }
 }
 
-/// The deadline of a call that begins now.
-fn narrowed(function: &'static Function) -> Narrowed {
-    if !function.has_deadline_keys() {
-        return Narrowed::NOT;
+/// What bounds a call.
+#[derive(Debug, Clone, Copy)]
+enum Bounds {
+    /// What bounds its caller.
+    None,
+    By {
+        at: Instant,
+        /// Whether the function has said so, and not its caller.
+        is_own: bool,
+    },
+    /// So long from when somebody asks.
+    Within(Duration),
+}
+
+impl Bounds {
+    /// Those of a call that begins now.
+    #[inline]
+    fn of(function: &'static Function, terms: &Terms) -> Self {
+        if !function.has_deadline_keys() {
+            return Self::None;
+        }
+        match function.left() {
+            // A call that ends at once never asks, and while its breakers are calm they do not either.
+            Some(left) if !frame::is_due() && terms.is_calm() => Self::Within(left),
+            _ => Self::narrowed(function),
+        }
     }
-    let inherited = frame::deadline();
-    if function.depends_on_a_deadline() && inherited.is_none() {
-        observer::without_deadline(function.live(), function);
+
+    #[inline(never)]
+    fn narrowed(function: &'static Function) -> Self {
+        let inherited = frame::deadline();
+        if function.depends_on_a_deadline() && inherited.is_none() {
+            observer::without_deadline(function.live(), function);
+        }
+        match function.narrowed(inherited) {
+            Some((at, is_own)) => Self::By { at, is_own },
+            None => Self::None,
+        }
     }
-    function.narrowed(inherited)
 }
 
 impl<F, J> fmt::Debug for Guarded<F, J> {

@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use super::entering;
 use super::run::{Terms, reject};
 use super::side::Watched;
-use crate::admission::{Entry, Flight, Patience, Rejection};
+use crate::admission::{Entry, Flight, Rejection};
 use crate::error::BulkheadError;
 use crate::frame;
 use crate::outcome::{Outcome, Verdict};
@@ -38,9 +38,10 @@ impl Permit<'_> {
     #[inline]
     pub(crate) fn try_take(partition: &Partition) -> Result<Self, BulkheadError> {
         let live = partition.live();
-        let entered = match (frame::deadline(), live.breaker()) {
-            (None, None) => live.gate.try_enter().map(ByHand::unwatched),
-            (deadline, _) => try_enter_under(live, deadline),
+        let entered = if frame::is_due() || live.breaker().is_some() {
+            try_enter_under(live)
+        } else {
+            live.gate.try_enter().map(ByHand::unwatched)
         };
         match entered {
             Ok(by_hand) => Ok(Self::new(by_hand)),
@@ -108,20 +109,16 @@ impl ByHand {
 
 /// Under a deadline or a breaker: the way in of every call, which is over in one poll if it never queues.
 #[cold]
-fn try_enter_under(live: &'static Live, deadline: Option<Instant>) -> Result<ByHand, Rejection> {
+fn try_enter_under(live: &'static Live) -> Result<ByHand, Rejection> {
     let (mut entry, mut watched) = (Entry::default(), Boxed::None);
     let terms = Terms::of(live, None);
-    let patience = Patience {
-        until: None,
-        deadline,
-    };
     let timer = pin!(Timer::default());
     let mut cx = Context::from_waker(Waker::noop());
     match entering::poll(
         &mut entry,
         &mut watched,
         &terms,
-        patience,
+        None,
         false,
         timer,
         &mut cx,
@@ -171,15 +168,11 @@ impl Enter<'_> {
     ) -> Poll<Result<ByHand, BulkheadError>> {
         let this = self.project();
         let terms = Terms::of(this.live, None);
-        let patience = Patience {
-            until: *this.until,
-            deadline: frame::deadline(),
-        };
         let entered = ready!(entering::poll(
             this.entry,
             this.watched,
             &terms,
-            patience,
+            *this.until,
             true,
             this.timer,
             cx

@@ -8,11 +8,10 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use super::entering;
-use super::side::{Breakers, Side, Watched};
-use crate::admission::{Entry, Flight, Passage, Patience, Rejection, Waited};
+use super::side::{self, Breakers, Side, Watched};
+use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Ended, Held};
-use crate::function::Narrowed;
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -153,6 +152,7 @@ impl Terms {
     }
 
     /// Those of the operation, and of the partition.
+    #[inline]
     pub(super) fn breakers(&self) -> Breakers {
         let operation = self.origin.function;
         [
@@ -161,8 +161,11 @@ impl Terms {
         ]
     }
 
-    pub(super) fn is_watched(&self) -> bool {
-        self.breakers().iter().any(Option::is_some)
+    /// Whether no breaker wants the time of a call that comes now and succeeds at once; not where there is none.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        let breakers = self.breakers();
+        breakers.iter().any(Option::is_some) && side::is_calm(breakers)
     }
 
     /// What a nested call has to know: only where it could wait for this one.
@@ -177,8 +180,12 @@ impl Terms {
 
 impl<F> Run<F, Watched> {
     /// What bounds it by itself.
-    pub(super) fn bounds(self: Pin<&mut Self>, longest: Option<Duration>, deadline: Narrowed) {
-        self.project().side.bounds(longest, deadline);
+    pub(super) fn bounds(
+        self: Pin<&mut Self>,
+        longest: Option<Duration>,
+        own_deadline: Option<Instant>,
+    ) {
+        self.project().side.bounds(longest, own_deadline);
     }
 }
 
@@ -212,18 +219,12 @@ impl<F: Future, S: Side> Run<F, S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<T, BulkheadError>> {
         let mut this = self.project();
-        let deadline = frame::deadline();
         if let Stage::Entering(entry) = this.stage {
-            let patience = Patience {
-                until: None,
-                deadline,
-            };
             let timer = this.timer.as_mut();
-            match ready!(entering::poll(
-                entry, this.side, &terms, patience, true, timer, cx
-            )) {
+            let entered = entering::poll(entry, this.side, &terms, None, true, timer, cx);
+            match ready!(entered) {
                 Ok(passage) => {
-                    let is_bounded = terms.timeout.is_some() || deadline.is_some();
+                    let is_bounded = terms.timeout.is_some() || frame::is_due() && !frame::is_unasked();
                     let began = this.side.began();
                     *this.stage = Stage::Running(Running::begin(passage, began, is_bounded));
                 }
@@ -257,7 +258,8 @@ impl<F: Future, S: Side> Run<F, S> {
             // Before the timer is armed: outside a runtime that panics.
             Err(flight) => running.flight = Some(flight),
         }
-        let Some(limit) = Limit::of(terms.timeout, running.began, deadline) else {
+        let limit = Limit::of(terms.timeout, running, this.side, frame::deadline());
+        let Some(limit) = limit else {
             return Poll::Pending;
         };
         ready!(this.timer.poll_until(limit.at, cx));
@@ -331,17 +333,19 @@ pub(super) struct Limit {
 }
 
 impl Limit {
+    /// Where nobody has looked at the clock before, the body counts from now.
     #[inline]
-    fn of(
+    fn of<S: Side>(
         timeout: Option<Duration>,
-        began: Option<Instant>,
+        running: &mut Running,
+        side: &mut S,
         deadline: Option<Instant>,
     ) -> Option<Self> {
-        if timeout.is_none() && deadline.is_none() {
+        if timeout.is_none() && deadline.is_none() && !S::WATCHES {
             return None;
         }
-        // A deadline that was not there before counts from now.
-        let began = began.unwrap_or_else(time::now);
+        let began = *running.began.get_or_insert_with(time::now);
+        side.began_by(began);
         let times_out = timeout.map(|timeout| (time::after(began, timeout), timeout));
         match (times_out, deadline) {
             (Some((at, timeout)), deadline) if deadline.is_none_or(|deadline| at <= deadline) => {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::run::Terms;
 use crate::breaker::{Breaker, Look, Seen, Watch};
 use crate::frame::Ended;
-use crate::function::Narrowed;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Stamp};
 
@@ -14,11 +12,19 @@ pub(crate) trait Side: Default {
     /// Whether there can be a breaker.
     const WATCHES: bool;
 
-    /// The call has its permit and began then.
+    /// The call has its permit and began then; `None` where nobody looked at the clock.
     ///
     /// # Errors
     /// A breaker has no place for it; with the time until that has.
-    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>>;
+    fn board(
+        &mut self,
+        breakers: Breakers,
+        timeout: Option<Duration>,
+        began: Option<Instant>,
+    ) -> Result<(), Option<Duration>>;
+
+    /// It did not end in its first poll, and nobody had looked at the clock before.
+    fn began_by(&mut self, now: Instant);
 
     /// When it began, if that is known.
     fn began(&self) -> Option<Instant>;
@@ -44,9 +50,17 @@ impl Side for Alone {
     const WATCHES: bool = false;
 
     #[inline]
-    fn board(&mut self, _: &Terms, _: Instant) -> Result<(), Option<Duration>> {
+    fn board(
+        &mut self,
+        _: Breakers,
+        _: Option<Duration>,
+        _: Option<Instant>,
+    ) -> Result<(), Option<Duration>> {
         Ok(())
     }
+
+    #[inline]
+    fn began_by(&mut self, _: Instant) {}
 
     #[inline]
     fn began(&self) -> Option<Instant> {
@@ -87,7 +101,13 @@ pub(crate) struct Watched {
 }
 
 /// The breakers before a call: of the operation, and of the partition.
-pub(super) type Breakers = [Option<&'static Breaker>; 2];
+pub(crate) type Breakers = [Option<&'static Breaker>; 2];
+
+/// Whether none of them wants the time of a call that comes now and succeeds at once.
+#[inline]
+pub(super) fn is_calm(breakers: Breakers) -> bool {
+    breakers.into_iter().flatten().all(Breaker::is_calm)
+}
 
 /// The look before queueing, at each of them.
 pub(super) fn look(breakers: Breakers) -> Look {
@@ -104,9 +124,9 @@ pub(super) fn look(breakers: Breakers) -> Look {
 
 impl Watched {
     /// What bounds it by itself.
-    pub(super) fn bounds(&mut self, longest: Option<Duration>, deadline: Narrowed) {
+    pub(super) fn bounds(&mut self, longest: Option<Duration>, own_deadline: Option<Instant>) {
         self.longest = longest;
-        self.own_deadline = deadline.by.filter(|_| deadline.is_own);
+        self.own_deadline = own_deadline;
     }
 
     /// From now on, its drop means `outcome`.
@@ -162,10 +182,15 @@ impl Watched {
 impl Side for Watched {
     const WATCHES: bool = true;
 
-    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>> {
-        self.began = Some(began);
-        self.longest = self.longest.or(terms.timeout);
-        for (place, breaker) in self.watches.iter_mut().zip(terms.breakers()) {
+    fn board(
+        &mut self,
+        breakers: Breakers,
+        timeout: Option<Duration>,
+        began: Option<Instant>,
+    ) -> Result<(), Option<Duration>> {
+        self.began = began;
+        self.longest = self.longest.or(timeout);
+        for (place, breaker) in self.watches.iter_mut().zip(breakers) {
             let Some(breaker) = breaker else { continue };
             match breaker.board(self.longest) {
                 Ok(watch) => *place = Some((breaker, watch)),
@@ -177,6 +202,10 @@ impl Side for Watched {
             }
         }
         Ok(())
+    }
+
+    fn began_by(&mut self, now: Instant) {
+        self.began.get_or_insert(now);
     }
 
     fn began(&self) -> Option<Instant> {
@@ -197,10 +226,22 @@ impl Side for Watched {
         self.is_cut_short = true;
     }
 
+    #[inline]
     fn end(&mut self, outcome: Outcome) {
-        if !self.is_watched() {
-            return;
+        if outcome == Outcome::Success && self.began.is_none() && self.ran.is_none() {
+            for place in &mut self.watches {
+                place.take_if(|(_, watch)| watch.succeeded_at_once());
+            }
         }
+        if self.is_watched() {
+            self.tell(outcome);
+        }
+    }
+}
+
+impl Watched {
+    #[inline(never)]
+    fn tell(&mut self, outcome: Outcome) {
         let now = time::now();
         let ran = self.ran_until(now);
         for at in 0..self.watches.len() {
@@ -222,8 +263,19 @@ impl Drop for Watched {
 impl Side for Option<Box<Watched>> {
     const WATCHES: bool = true;
 
-    fn board(&mut self, terms: &Terms, began: Instant) -> Result<(), Option<Duration>> {
-        self.get_or_insert_default().board(terms, began)
+    fn board(
+        &mut self,
+        breakers: Breakers,
+        timeout: Option<Duration>,
+        began: Option<Instant>,
+    ) -> Result<(), Option<Duration>> {
+        self.get_or_insert_default().board(breakers, timeout, began)
+    }
+
+    fn began_by(&mut self, now: Instant) {
+        if let Some(watched) = self {
+            watched.began_by(now);
+        }
     }
 
     fn began(&self) -> Option<Instant> {

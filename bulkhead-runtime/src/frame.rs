@@ -107,34 +107,48 @@ pub(crate) fn is_unasked() -> bool {
     matches!(DUE.get(), Due::Unasked)
 }
 
+/// Lets a deadline hold that is no later than the one which holds already, until what it returns is dropped.
+#[inline]
+#[must_use = "the deadline holds until this is dropped; bind it to a name"]
+pub(crate) fn narrow(by: Instant) -> Restored {
+    let narrower = deadline().map_or(by, |before| before.min(by));
+    let before = DUE.get();
+    DUE.with(|due| due.set(Due::At(narrower)));
+    Restored(before)
+}
+
+/// Where no deadline holds: lets one hold that is `left` from when somebody first asks for it.
+#[inline]
+#[must_use = "the deadline holds until this is dropped; bind it to a name"]
+pub(crate) fn allow(left: Duration) -> Restored {
+    LEFT.with(|cell| cell.set(left));
+    let before = DUE.get();
+    DUE.with(|due| due.set(Due::Unasked));
+    Restored(before)
+}
+
+/// The deadline of what is polled now, if somebody has asked for it or it was not left open.
+#[inline]
+pub(crate) fn asked() -> Option<Instant> {
+    match DUE.get() {
+        Due::At(deadline) => Some(deadline),
+        Due::Never | Due::Unasked => None,
+    }
+}
+
 /// Polls with a deadline that is no later than the one that holds already.
 #[inline]
 pub(crate) fn narrowed<T>(by: Instant, poll: impl FnOnce() -> T) -> T {
-    let narrower = deadline().map_or(by, |before| before.min(by));
-    let _restored = Restored(DUE.replace(Due::At(narrower)));
+    let _restored = narrow(by);
     poll()
 }
 
-/// Polls where no deadline holds, with one that is `left` from when somebody first asks for it; tells which that
-/// was.
+/// Notes that a permit is held, until what it returns is dropped.
 #[inline]
-pub(crate) fn within<T>(left: Duration, poll: impl FnOnce() -> T) -> (T, Option<Instant>) {
-    LEFT.set(left);
-    let _restored = Restored(DUE.replace(Due::Unasked));
-    let polled = poll();
-    let asked = match DUE.get() {
-        Due::At(deadline) => Some(deadline),
-        Due::Never | Due::Unasked => None,
-    };
-    (polled, asked)
-}
-
-/// Polls while a permit is held.
-#[inline]
-pub(crate) fn holding<T>(held: Held, poll: impl FnOnce() -> T) -> T {
+#[must_use = "the permit is noted until this is dropped; bind it to a name"]
+pub(crate) fn hold(held: Held) -> LetGo {
     HELD.with_borrow_mut(|all| all.push(held));
-    let _let_go = LetGo(1);
-    poll()
+    LetGo(1)
 }
 
 /// Whose permit of the same partition is held around what is polled now: the innermost.
@@ -173,17 +187,19 @@ impl Carried {
 }
 
 /// Puts back the deadline that was, also when the poll unwinds.
-struct Restored(Due);
+#[derive(Debug)]
+pub(crate) struct Restored(Due);
 
 impl Drop for Restored {
     #[inline]
     fn drop(&mut self) {
-        DUE.set(self.0);
+        DUE.with(|due| due.set(self.0));
     }
 }
 
 /// Lets go of so many, also when the poll unwinds.
-struct LetGo(usize);
+#[derive(Debug)]
+pub(crate) struct LetGo(usize);
 
 impl Drop for LetGo {
     #[inline]

@@ -116,12 +116,24 @@ impl Function {
     /// The breaker of this operation alone.
     #[inline]
     pub(crate) fn breaker(&'static self, live: &'static Live) -> Option<&'static Breaker> {
-        let policy = self.breaker?;
+        if self.breaker.is_none() {
+            return None;
+        }
         #[cfg(feature = "test-util")]
         if crate::test::is_isolated() {
-            return Some(live.operation(self, policy));
+            return self.resolve(live);
         }
-        Some(self.operation.get_or_init(|| live.operation(self, policy)))
+        self.operation.get().or_else(|| self.resolve(live))
+    }
+
+    #[cold]
+    fn resolve(&'static self, live: &'static Live) -> Option<&'static Breaker> {
+        let operation = live.operation(self, self.breaker?);
+        #[cfg(feature = "test-util")]
+        if crate::test::is_isolated() {
+            return Some(operation);
+        }
+        Some(self.operation.get_or_init(|| operation))
     }
 
     pub(crate) fn partition(&self) -> &'static Partition {

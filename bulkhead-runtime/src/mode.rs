@@ -36,6 +36,7 @@ pub enum Mode {
 
 impl Mode {
     /// As it was kept: `mode as u32`.
+    #[inline]
     pub(crate) const fn of(number: u32) -> Self {
         match number {
             0 => Self::Enforce,

@@ -176,6 +176,7 @@ impl Gate {
     }
 
     /// Whether it rejects.
+    #[inline]
     pub(crate) fn mode_now(&self) -> Mode {
         Mode::of(self.entrance.mode.load(Ordering::Relaxed))
     }

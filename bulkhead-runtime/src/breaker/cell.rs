@@ -111,12 +111,23 @@ impl BreakerCell {
         self.word().is_calm()
     }
 
-    /// Counts a success in the word; `false` if the machine has to be told.
+    /// The era, while it is closed: the ticket of a call that comes now.
     #[inline]
-    fn succeed(&self, ticket: Ticket) -> bool {
+    pub(crate) fn closed_era(&self) -> Option<u64> {
+        self.word().left().map(|(era, _)| era)
+    }
+
+    /// The call that began in that era and is not over yet.
+    pub(crate) fn watch_in(&self, era: u64) -> Watch<'_> {
+        self.watch(Ticket::ordinary(era))
+    }
+
+    /// Counts a success of a call that began in `era` in the word; `false` if the machine has to be told.
+    #[inline]
+    pub(crate) fn succeed(&self, era: u64) -> bool {
         let mut word = self.word();
         // In another era, it changes nothing.
-        while word.is_closed_in(ticket.era()) {
+        while word.is_closed_in(era) {
             if !word.is_calm() {
                 return false;
             }
@@ -169,6 +180,7 @@ impl BreakerCell {
         }
     }
 
+    #[inline]
     fn word(&self) -> Word {
         Word(self.word.load(Ordering::Relaxed))
     }
@@ -217,7 +229,7 @@ impl Watch<'_> {
     pub(crate) fn succeeded_at_once(&mut self) -> bool {
         let is_counted = self
             .ticket
-            .is_some_and(|ticket| !ticket.is_probe() && self.breaker.succeed(ticket));
+            .is_some_and(|ticket| !ticket.is_probe() && self.breaker.succeed(ticket.era()));
         if is_counted {
             self.ticket = None;
         }

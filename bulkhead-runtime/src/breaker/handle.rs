@@ -183,6 +183,24 @@ impl Breaker {
         self.cell.is_calm()
     }
 
+    /// The era, while it is closed: the ticket of a call that comes now.
+    #[inline]
+    pub(crate) fn closed_era(&self) -> Option<u64> {
+        self.cell.closed_era()
+    }
+
+    /// Counts a success of a call that began in `era`, at no particular time; `false` if it has to be told with
+    /// the time.
+    #[inline]
+    pub(crate) fn succeed(&self, era: u64) -> bool {
+        self.cell.succeed(era)
+    }
+
+    /// The call that began in that era and is not over yet.
+    pub(crate) fn watch_in(&'static self, era: u64) -> Watch<'static> {
+        self.cell.watch_in(era)
+    }
+
     /// The look before queueing: it takes nothing.
     pub(crate) fn look(&self) -> Look {
         let (look, moves) = self.cell.look();

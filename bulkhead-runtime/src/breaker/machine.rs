@@ -71,7 +71,7 @@ pub(crate) struct Ticket {
 const CALLS_FOR_A_GRANT: u32 = 16;
 
 /// What the word has space for.
-pub(super) const MOST_GRANTS: u32 = 15;
+pub(super) const MOST_GRANTS: u32 = 63;
 
 #[derive(Debug)]
 pub(crate) struct Machine {

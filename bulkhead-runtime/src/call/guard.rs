@@ -5,12 +5,11 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
+use super::run::{Calm, Limit, Run, Terms, give_back, poll_body, reject};
 use super::side::{Alone, Watched};
 use crate::admission::Flight;
 use crate::error::BulkheadError;
@@ -333,7 +332,7 @@ pin_project! {
     pub struct ContractGuarded<F, J> {
         #[pin]
         run: Run<F, Watched>,
-        // Once it had to wait.
+        // Set in the first poll, if that was not its last.
         bounded: Option<Bounds>,
         function: &'static Function,
         judge: J,
@@ -353,74 +352,71 @@ where
         let (judge, function) = (this.judge, *this.function);
         let terms = terms(function);
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        let began = *this.bounded;
-        let bounded = began.unwrap_or_else(|| Bounds::of(function, &terms));
-        let polled = match bounded {
-            Bounds::None => this.run.as_mut().poll(terms, verdict, cx),
-            Bounds::By { at, is_own } => {
-                if began.is_none() {
-                    let own = is_own.then_some(at);
-                    this.run.as_mut().bounds(function.longest(), own);
+        if this.bounded.is_none() && may_be_calm(function) {
+            let run = this.run.as_mut();
+            match run.poll_calmly(&terms, function.left(), verdict, cx) {
+                Calm::Not => {}
+                Calm::Ended(returned) => return Poll::Ready(returned),
+                Calm::Rejected(error) => return Poll::Ready(judge(Ask::Reject(error)).rejected()),
+                Calm::Parked(by) => {
+                    *this.bounded = Some(Bounds::begin(this.run.as_mut(), function, by, true));
+                    let parked = this.run.poll_parked(terms, by, cx);
+                    let answer = |error| judge(Ask::Reject(error)).rejected();
+                    return parked.map(answer);
                 }
-                frame::narrowed(at, || this.run.as_mut().poll(terms, verdict, cx))
             }
-            Bounds::Within(left) => {
-                let poll = || this.run.as_mut().poll(terms, verdict, cx);
-                let (polled, asked) = frame::within(left, poll);
-                // Not where it has ended: then nobody needs to know.
-                if let (Poll::Pending, Some(at)) = (&polled, asked) {
-                    *this.bounded = Some(Bounds::By { at, is_own: true });
-                    this.run.as_mut().bounds(function.longest(), Some(at));
-                }
-                polled
+        }
+        let bounds = match *this.bounded {
+            Some(bounds) => bounds,
+            None => {
+                let (by, is_own) = narrowed(function);
+                let bounds = Bounds::begin(this.run.as_mut(), function, by, is_own);
+                *this.bounded.insert(bounds)
             }
         };
-        if began.is_none() && polled.is_pending() && this.bounded.is_none() {
-            *this.bounded = Some(bounded);
-        }
-        polled.map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
+        let _narrowed = bounds.0.map(frame::narrow);
+        this.run
+            .poll(terms, verdict, cx)
+            .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
     }
 }
 
-/// What bounds a call.
+/// The deadline of a call that has begun, if it has another than its caller.
 #[derive(Debug, Clone, Copy)]
-enum Bounds {
-    /// What bounds its caller.
-    None,
-    By {
-        at: Instant,
-        /// Whether the function has said so, and not its caller.
-        is_own: bool,
-    },
-    /// So long from when somebody asks.
-    Within(Duration),
-}
+struct Bounds(Option<Instant>);
 
 impl Bounds {
-    /// Those of a call that begins now.
-    #[inline]
-    fn of(function: &'static Function, terms: &Terms) -> Self {
-        if !function.has_deadline_keys() {
-            return Self::None;
-        }
-        match function.left() {
-            // A call that ends at once never asks, and while its breakers are calm they do not either.
-            Some(left) if !frame::is_due() && terms.is_calm() => Self::Within(left),
-            _ => Self::narrowed(function),
-        }
+    fn begin<F: Future>(
+        run: Pin<&mut Run<F, Watched>>,
+        function: &'static Function,
+        by: Option<Instant>,
+        is_own: bool,
+    ) -> Self {
+        run.bounds(function.longest(), by.filter(|_| is_own));
+        Self(by)
     }
+}
 
-    #[inline(never)]
-    fn narrowed(function: &'static Function) -> Self {
-        let inherited = frame::deadline();
-        if function.depends_on_a_deadline() && inherited.is_none() {
-            observer::without_deadline(function.live(), function);
-        }
-        match function.narrowed(inherited) {
-            Some((at, is_own)) => Self::By { at, is_own },
-            None => Self::None,
-        }
+/// Whether a call that comes now may have no use for the clock, as long as its breakers have none.
+#[inline]
+fn may_be_calm(function: &'static Function) -> bool {
+    function.timeout().is_none() && !function.depends_on_a_deadline() && !frame::is_due()
+}
+
+/// The deadline of a call that begins now, if it has another than its caller; and whether it is its own.
+fn narrowed(function: &'static Function) -> (Option<Instant>, bool) {
+    if !function.has_deadline_keys() {
+        return (None, false);
     }
+    let inherited = frame::deadline();
+    if function.depends_on_a_deadline() && inherited.is_none() {
+        observer::without_deadline(function.live(), function);
+    }
+    let narrowed = function.narrowed(inherited);
+    (
+        narrowed.map(|(by, _)| by),
+        narrowed.is_some_and(|(_, is_own)| is_own),
+    )
 }
 
 impl<F, J> fmt::Debug for Guarded<F, J> {

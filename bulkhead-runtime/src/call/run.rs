@@ -1,5 +1,7 @@
 //! The body and what bounds it: the part that every kind of call shares.
 
+mod calm;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,8 +9,10 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
+pub(super) use calm::Calm;
+
 use super::entering;
-use super::side::{self, Breakers, Side, Watched};
+use super::side::{Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Ended, Held};
@@ -161,13 +165,6 @@ impl Terms {
         ]
     }
 
-    /// Whether no breaker wants the time of a call that comes now and succeeds at once; not where there is none.
-    #[inline]
-    pub(super) fn is_calm(&self) -> bool {
-        let breakers = self.breakers();
-        breakers.iter().any(Option::is_some) && side::is_calm(breakers)
-    }
-
     /// What a nested call has to know: only where it could wait for this one.
     #[inline]
     fn held(&self) -> Option<Held> {
@@ -178,7 +175,30 @@ impl Terms {
     }
 }
 
-impl<F> Run<F, Watched> {
+impl<F: Future> Run<F, Watched> {
+    /// The rest of a first poll that has parked the body: it waits for its time to be over.
+    #[cold]
+    pub(super) fn poll_parked(
+        self: Pin<&mut Self>,
+        terms: Terms,
+        by: Option<Instant>,
+        cx: &mut Context<'_>,
+    ) -> Poll<BulkheadError> {
+        let _narrowed = by.map(frame::narrow);
+        let this = self.project();
+        let Stage::Running(running) = this.stage else {
+            unreachable!("a body that is parked runs")
+        };
+        let limit = ready!(Limit::poll(
+            this.timer,
+            terms.timeout,
+            running,
+            this.side,
+            cx
+        ));
+        Poll::Ready(limit.stop(&terms, this.body, this.side, this.stage))
+    }
+
     /// What bounds it by itself.
     pub(super) fn bounds(
         self: Pin<&mut Self>,
@@ -224,7 +244,8 @@ impl<F: Future, S: Side> Run<F, S> {
             let entered = entering::poll(entry, this.side, &terms, None, true, timer, cx);
             match ready!(entered) {
                 Ok(passage) => {
-                    let is_bounded = terms.timeout.is_some() || frame::is_due() && !frame::is_unasked();
+                    let is_bounded =
+                        terms.timeout.is_some() || frame::is_due() && !frame::is_unasked();
                     let began = this.side.began();
                     *this.stage = Stage::Running(Running::begin(passage, began, is_bounded));
                 }
@@ -244,11 +265,9 @@ impl<F: Future, S: Side> Run<F, S> {
             .expect("polled again after it had ended, in a panic");
         let mut polling = Polling::begin(this.side);
         let end = |output, verdict, flight| end(output, verdict, flight, polling.side());
-        let body = this.body.as_mut();
-        let polled = match terms.held() {
-            None => poll_body(body, flight, verdict, end, cx),
-            Some(held) => frame::holding(held, || poll_body(body, flight, verdict, end, cx)),
-        };
+        let held = terms.held().map(frame::hold);
+        let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
+        drop(held);
         polling.end();
         match polled {
             Ok(output) => {
@@ -258,25 +277,14 @@ impl<F: Future, S: Side> Run<F, S> {
             // Before the timer is armed: outside a runtime that panics.
             Err(flight) => running.flight = Some(flight),
         }
-        let limit = Limit::of(terms.timeout, running, this.side, frame::deadline());
-        let Some(limit) = limit else {
-            return Poll::Pending;
-        };
-        ready!(this.timer.poll_until(limit.at, cx));
-        if limit.is_a_deadline() && !this.side.set_deadline(limit.at) {
-            Ended::note_cut_short();
-            this.side.cut_short();
-        }
-        let error = limit.error(terms.origin, running.waited);
-        // A local, so that the permit is back even if the body's destructor panics.
-        let mut flight = running.flight.take().expect("put back in the lines above");
-        flight.means(Outcome::TimedOut);
-        *this.stage = Stage::Over;
-        this.side.end(Outcome::TimedOut);
-        this.body.set(None);
-        drop(flight);
-        observer::timed_out(terms.live, &error);
-        Poll::Ready(Err(error))
+        let limit = ready!(Limit::poll(
+            this.timer,
+            terms.timeout,
+            running,
+            this.side,
+            cx
+        ));
+        Poll::Ready(Err(limit.stop(&terms, this.body, this.side, this.stage)))
     }
 }
 
@@ -333,30 +341,59 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Where nobody has looked at the clock before, the body counts from now.
+    /// Ready when the time of a body that is parked is over. Where nobody has looked at the clock before, the
+    /// body counts from now.
     #[inline]
-    fn of<S: Side>(
+    fn poll<S: Side>(
+        timer: Pin<&mut Timer>,
         timeout: Option<Duration>,
         running: &mut Running,
         side: &mut S,
-        deadline: Option<Instant>,
-    ) -> Option<Self> {
+        cx: &mut Context<'_>,
+    ) -> Poll<Self> {
+        let deadline = frame::deadline();
         if timeout.is_none() && deadline.is_none() && !S::WATCHES {
-            return None;
+            return Poll::Pending;
         }
         let began = *running.began.get_or_insert_with(time::now);
         side.began_by(began);
-        let times_out = timeout.map(|timeout| (time::after(began, timeout), timeout));
-        match (times_out, deadline) {
-            (Some((at, timeout)), deadline) if deadline.is_none_or(|deadline| at <= deadline) => {
-                Some(Self {
-                    at,
-                    began,
-                    timeout: Some(timeout),
-                })
-            }
-            (_, deadline) => deadline.map(|at| Self::of_deadline(at, began)),
+        let times_out = timeout.map(|timeout| Self {
+            at: time::after(began, timeout),
+            began,
+            timeout: Some(timeout),
+        });
+        let times_out = times_out.filter(|limit| deadline.is_none_or(|by| limit.at <= by));
+        let Some(limit) = times_out.or_else(|| deadline.map(|by| Self::of_deadline(by, began)))
+        else {
+            return Poll::Pending;
+        };
+        timer.poll_until(limit.at, cx).map(|()| limit)
+    }
+
+    /// Stops the body.
+    fn stop<F, S: Side>(
+        &self,
+        terms: &Terms,
+        mut body: Pin<&mut Option<F>>,
+        side: &mut S,
+        stage: &mut Stage,
+    ) -> BulkheadError {
+        let Stage::Running(running) = std::mem::replace(stage, Stage::Over) else {
+            unreachable!("a body that is stopped runs")
+        };
+        if self.timeout.is_none() && !side.set_deadline(self.at) {
+            Ended::note_cut_short();
+            side.cut_short();
         }
+        let error = self.error(terms.origin, running.waited);
+        // A local, so that the permit is back even if the body's destructor panics.
+        let mut flight = running.flight.expect("parked before its time was over");
+        flight.means(Outcome::TimedOut);
+        side.end(Outcome::TimedOut);
+        body.set(None);
+        drop(flight);
+        observer::timed_out(terms.live, &error);
+        error
     }
 
     pub(super) fn of_deadline(at: Instant, began: Instant) -> Self {
@@ -365,10 +402,6 @@ impl Limit {
             began,
             timeout: None,
         }
-    }
-
-    fn is_a_deadline(&self) -> bool {
-        self.timeout.is_none()
     }
 
     pub(super) fn error(&self, origin: Origin, waited: Option<Waited>) -> BulkheadError {

@@ -129,6 +129,14 @@ impl Watched {
         self.own_deadline = own_deadline;
     }
 
+    /// Watches a call that began in these eras, at no particular time.
+    pub(super) fn watch(&mut self, tickets: [Option<(&'static Breaker, u64)>; 2]) {
+        self.watches = tickets.map(|ticket| {
+            let (breaker, era) = ticket?;
+            Some((breaker, breaker.watch_in(era)))
+        });
+    }
+
     /// From now on, its drop means `outcome`.
     pub(crate) fn means(&mut self, outcome: Outcome) {
         self.means = Some(outcome);
@@ -142,6 +150,7 @@ impl Watched {
         }
     }
 
+    #[inline]
     fn is_watched(&self) -> bool {
         self.watches.iter().any(Option::is_some)
     }
@@ -254,8 +263,11 @@ impl Watched {
 }
 
 impl Drop for Watched {
+    #[inline]
     fn drop(&mut self) {
-        self.end(self.means.unwrap_or(Outcome::Cancelled));
+        if self.is_watched() {
+            self.tell(self.means.unwrap_or(Outcome::Cancelled));
+        }
     }
 }
 

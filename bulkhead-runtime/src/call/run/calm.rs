@@ -1,0 +1,194 @@
+//! The usual call under a contract: it finds room, its breakers are calm, and it ends in its first poll.
+//!
+//! It asks no clock and takes no lock; what it has to remember for the other cases it remembers when they come.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Context;
+use std::time::Duration;
+
+use super::{Run, Running, Stage, Terms, poll_body};
+use crate::admission::Flight;
+use crate::breaker::Breaker;
+use crate::call::side::{Breakers, Side, Watched};
+use crate::error::BulkheadError;
+use crate::frame::{self, Ended};
+use crate::mode::Mode;
+use crate::outcome::{Outcome, Verdict};
+use crate::time::{self, Instant};
+
+/// What became of a call in its first poll.
+pub(in crate::call) enum Calm<R> {
+    /// It is not the usual call; nothing has happened.
+    Not,
+    /// It has ended.
+    Ended(R),
+    /// It was let in, and is to be polled on; with a deadline, if it has one of its own.
+    Parked(Option<Instant>),
+    /// A breaker has opened just now.
+    Rejected(BulkheadError),
+}
+
+impl<F: Future> Run<F, Watched> {
+    /// The first poll, if it can be had without a clock. `left` is what the call allows itself, where no deadline
+    /// holds.
+    #[inline]
+    pub(in crate::call) fn poll_calmly(
+        self: Pin<&mut Self>,
+        terms: &Terms,
+        left: Option<Duration>,
+        verdict: impl FnOnce(&F::Output) -> Verdict,
+        cx: &mut Context<'_>,
+    ) -> Calm<F::Output> {
+        let breakers = terms.breakers();
+        let gate = &terms.live.gate;
+        if !are_calm(breakers) || gate.mode_now() != Mode::Enforce {
+            return Calm::Not;
+        }
+        let Some(flight) = gate.enter_at_once() else {
+            return Calm::Not;
+        };
+        let mut this = self.project();
+        // With the permit in hand, as every ticket is taken.
+        let Some(tickets) = Tickets::take(breakers) else {
+            *this.stage = Stage::Over;
+            return enter_late(this.side, this.stage, terms, breakers, flight);
+        };
+        let mut watching = Watching {
+            tickets,
+            side: this.side,
+            before: Ended::so_far(),
+            is_over: false,
+        };
+        let allowed = left.map(frame::allow);
+        let held = terms.held().map(frame::hold);
+        let end = |output, verdict, flight| (output, verdict, flight);
+        let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
+        drop(held);
+        let asked = if left.is_some() { frame::asked() } else { None };
+        drop(allowed);
+        watching.is_over = true;
+        match polled {
+            Ok((output, verdict, mut flight)) => {
+                if verdict != Verdict::Success || !watching.tickets.succeed() {
+                    watching.tell(verdict.into());
+                }
+                flight.means(verdict.into());
+                *this.stage = Stage::Over;
+                Calm::Ended(output)
+            }
+            Err(flight) => {
+                watching.park();
+                *this.stage = Stage::Running(Running {
+                    flight: Some(flight),
+                    began: None,
+                    waited: None,
+                });
+                let by = |left| asked.unwrap_or_else(|| time::after(time::now(), left));
+                Calm::Parked(left.map(by))
+            }
+        }
+    }
+}
+
+#[inline]
+fn are_calm(breakers: Breakers) -> bool {
+    let [operation, partition] = breakers;
+    (operation.is_some() || partition.is_some())
+        && operation.is_none_or(Breaker::is_calm)
+        && partition.is_none_or(Breaker::is_calm)
+}
+
+/// A breaker was calm before the permit was taken, and is not any more.
+#[cold]
+#[inline(never)]
+fn enter_late<R>(
+    side: &mut Watched,
+    stage: &mut Stage,
+    terms: &Terms,
+    breakers: Breakers,
+    mut flight: Flight<'static>,
+) -> Calm<R> {
+    let now = time::now();
+    match side.board(breakers, None, Some(now)) {
+        Ok(()) => {
+            *stage = Stage::Running(Running {
+                flight: Some(flight),
+                began: Some(now),
+                waited: None,
+            });
+            Calm::Not
+        }
+        Err(retry_after) => {
+            flight.means(Outcome::Unstarted);
+            drop(flight);
+            let rejection = crate::admission::Rejection::Open(retry_after);
+            Calm::Rejected(super::reject(terms.live, terms.origin, rejection))
+        }
+    }
+}
+
+/// Calls that began in the eras that are closed.
+#[derive(Clone, Copy)]
+struct Tickets([Option<(&'static Breaker, u64)>; 2]);
+
+impl Tickets {
+    #[inline]
+    fn take([operation, partition]: Breakers) -> Option<Self> {
+        let ticket = |breaker: Option<&'static Breaker>| match breaker {
+            None => Some(None),
+            Some(breaker) => breaker.closed_era().map(|era| Some((breaker, era))),
+        };
+        Some(Self([ticket(operation)?, ticket(partition)?]))
+    }
+
+    /// Counts a success with each; those that have to be told keep their ticket.
+    #[inline]
+    fn succeed(&mut self) -> bool {
+        let mut all = true;
+        for place in &mut self.0 {
+            if let Some((breaker, era)) = *place {
+                if breaker.succeed(era) {
+                    *place = None;
+                } else {
+                    all = false;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The breakers of a body that is polled; if it unwinds, the call has panicked.
+struct Watching<'s> {
+    tickets: Tickets,
+    side: &'s mut Watched,
+    before: Ended,
+    is_over: bool,
+}
+
+impl Watching<'_> {
+    /// From here on the side remembers.
+    #[cold]
+    #[inline(never)]
+    fn park(&mut self) {
+        self.side.watch(self.tickets.0);
+        self.side.note_inside(self.before);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell(&mut self, outcome: Outcome) {
+        self.park();
+        self.side.end(outcome);
+    }
+}
+
+impl Drop for Watching<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tell(Outcome::Panicked);
+        }
+    }
+}

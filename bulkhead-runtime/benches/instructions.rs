@@ -46,7 +46,7 @@ const SITUATIONS: [Situation; 3] = [
     },
     Situation {
         name: "rejected",
-        limit: 160,
+        limit: 168,
         ours: rejected,
         theirs: |calls| _ = run_ready(calls, semaphore_and_full),
     },

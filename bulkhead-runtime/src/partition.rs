@@ -6,10 +6,11 @@ use std::future::Future;
 use once_cell::race::OnceRef;
 use tokio::time::Instant;
 
-use crate::admission::Gate;
+use crate::admission::{Gate, Saturation, Watcher};
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
 use crate::mode::Mode;
+use crate::observer;
 #[cfg(feature = "tracing")]
 use crate::observer::Sampling;
 use crate::policy::{Policy, PolicyError};
@@ -103,13 +104,22 @@ impl fmt::Debug for Live {
 }
 
 impl Live {
-    pub(crate) fn new(partition: &'static Partition) -> Self {
-        Self {
+    /// What is shared is there for as long as the program, and those that listen have it in view from here on.
+    pub(crate) fn make(partition: &'static Partition) -> &'static Self {
+        let live: &'static Self = Box::leak(Box::new(Self {
             partition,
-            gate: Gate::new(partition.declared.policy),
+            gate: Gate::new(partition.declared.policy, partition),
             #[cfg(feature = "tracing")]
             sampling: Sampling::default(),
-        }
+        }));
+        observer::keep_in_view(live);
+        live
+    }
+}
+
+impl Watcher for Partition {
+    fn saturation(&'static self, saturation: Saturation) {
+        observer::saturation(self, saturation);
     }
 }
 
@@ -337,12 +347,18 @@ impl Partition {
     /// assert!(SWITCHED.try_enter().is_ok());
     /// ```
     pub fn close(&self) {
-        self.live().gate.close();
+        let live = self.live();
+        if live.gate.close() {
+            observer::closed(live);
+        }
     }
 
     /// Lets calls in again after [`close`](Self::close).
     pub fn reopen(&self) {
-        self.live().gate.reopen();
+        let live = self.live();
+        if live.gate.reopen() {
+            observer::reopened(live);
+        }
     }
 
     /// Every count of its identity, at one moment.

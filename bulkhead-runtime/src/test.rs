@@ -154,7 +154,7 @@ pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
             if let Some(live) = states.iter().find(is_meant) {
                 return Some(*live);
             }
-            let live: &'static Live = Box::leak(Box::new(Live::new(registry::first(partition))));
+            let live = Live::make(registry::first(partition));
             states.push(live);
             Some(live)
         })

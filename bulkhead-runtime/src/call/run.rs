@@ -190,12 +190,9 @@ impl<F: Future> Run<F> {
         *this.stage = Stage::Over;
         this.body.set(None);
         drop(flight);
-        Poll::Ready(Err(BulkheadError::call_timeout(
-            terms.origin,
-            waited,
-            ran,
-            timeout,
-        )))
+        let error = BulkheadError::call_timeout(terms.origin, waited, ran, timeout);
+        observer::timed_out(terms.live, &error);
+        Poll::Ready(Err(error))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::terms::Terms;
 use crate::admission::waitlist::{Bound, SlotIndex};
-use crate::admission::word::{CEILING, Decision, Word};
+use crate::admission::word::{CEILING, Word};
 use crate::foreign::drop_harmlessly;
 use crate::mode::Mode;
 use crate::time::{self, Instant};
@@ -59,7 +59,8 @@ impl Gate {
     #[inline]
     pub(crate) fn enter_at_once(&self) -> Option<Flight<'_>> {
         let mut word = self.word();
-        while let Decision::Admit(next) = word.decide(self.limit()) {
+        while word.admits(self.limit()) {
+            let next = word.admitted();
             match self.exchange(word, next) {
                 Ok(()) => {
                     self.entrance.highest.raise(next.in_flight());
@@ -74,7 +75,8 @@ impl Gate {
     /// The usual rejection, decided without the lock, and counted.
     pub(in crate::admission) fn reject_at_once(&self) -> Option<Rejection> {
         let word = self.word();
-        let is_full = word.decide(self.limit()) == Decision::Reject && self.unclaimed() == 0;
+        // By `max` and not by the limit, which may be less. In a mode that rejects nobody no queue is full.
+        let is_full = word.is_full(self.max_now()) && self.unclaimed() == 0;
         is_full.then(|| self.reject_as_full(word, self.queue()))
     }
 
@@ -160,6 +162,9 @@ impl Gate {
                 drop(ledger);
                 wake(waker);
             } else if let Some(decided) = decide(&mut ledger, self.word()) {
+                let turn = self.mark(&mut ledger);
+                drop(ledger);
+                turn.tell();
                 return decided;
             }
         }
@@ -168,7 +173,7 @@ impl Gate {
     /// A call that is observed and let in is counted here, once, whether its deadline had passed, there was no
     /// room, or both.
     fn look_for_room(&self, ledger: &mut Ledger, word: Word, newcomer: Newcomer) -> Look<'_> {
-        let has_room = word.has_room(self.limit());
+        let has_room = word.has_room(ledger.terms.permits());
         let is_observed = ledger.terms.mode == Mode::Observe;
         if word.is_closed() {
             ledger.closed += 1;

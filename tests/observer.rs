@@ -151,6 +151,23 @@ async fn a_grant_that_comes_back_relieves() {
     assert_idle(partition);
 }
 
+#[tokio::test(start_paused = true)]
+async fn permits_that_go_to_waiters_one_after_the_other_were_never_free() {
+    let partition = queued("told-grow", 1, 2, ms(100));
+    let (heard, _) = Heard::of(partition);
+    let held = partition.try_enter().expect("it is free");
+    let mut waiters = [(); 2].map(|()| Box::pin(partition.enter()));
+    for waiter in &mut waiters {
+        assert!(poll_once(waiter.as_mut()).is_pending());
+    }
+    assert_eq!(heard.take(), ["saturated 1"]);
+    partition.resize(3).expect("legal");
+    assert_eq!(partition.snapshot().granted, 2);
+    assert_eq!(heard.take(), [""; 0], "three of three, at once");
+    drop((held, waiters));
+    assert_eq!(heard.take(), ["relieved 1 after 0ns"]);
+}
+
 #[test]
 fn fewer_permits_saturate_and_more_relieve() {
     let partition = plain("told-resize", 3);
@@ -532,12 +549,12 @@ fn storm(partition: &'static Partition, seed: u64, rounds: u64) {
                 partition.reopen();
             }
             _ => {
-                let wants = if random.bool() {
+                let closely = if random.bool() {
                     Wants::USUAL.with_admissions()
                 } else {
                     Wants::USUAL
                 };
-                subscribe(Wanting(wants)).unsubscribe();
+                subscribe(Wanting(closely)).unsubscribe();
             }
         }
     }

@@ -130,8 +130,8 @@ pub enum Event<'a> {
     Saturated {
         /// Which one.
         partition: &'static Partition,
-        /// The how manyeth time of this partition it is that anybody was told of, from 1. The
-        /// [`Relieved`](Self::Relieved) that ends it has the same number.
+        /// Its number: the times are counted, for each partition from 1, at which it was saturated and anybody
+        /// wanted to know. The [`Relieved`](Self::Relieved) that ends it has the same number.
         episode: u64,
     },
     /// There is headroom again.
@@ -239,7 +239,9 @@ impl Default for Wants {
 
 /// Tells `observer` from now on what happens to all partitions of the process.
 ///
-/// As long as nobody subscribes, a call pays nothing for it.
+/// As long as nobody subscribes, an admitted call pays nothing for it, and a rejected one a look at a flag.
+///
+/// Observers are told in the order in which they subscribed.
 ///
 /// # Examples
 /// ```

@@ -22,6 +22,8 @@ type Fields = BTreeMap<&'static str, String>;
 struct Listener {
     heard: Arc<Mutex<Vec<Fields>>>,
     panics: bool,
+    /// Up to which level it listens; warnings, if nothing is said.
+    level: Option<Level>,
     /// Looks at a dependency while it is told.
     looks: bool,
 }
@@ -29,7 +31,7 @@ struct Listener {
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         !metadata.is_span()
-            && *metadata.level() == Level::WARN
+            && *metadata.level() <= self.level.unwrap_or(Level::WARN)
             && metadata.target().starts_with("bulkhead_runtime")
     }
 
@@ -52,6 +54,8 @@ impl Subscriber for Listener {
                 .for_each(|share| share.resize(1).expect("fewer"));
         }
         let mut fields = Keep::default();
+        let level = event.metadata().level().as_str();
+        fields.0.insert("level", level.to_owned());
         event.record(&mut fields);
         self.heard
             .lock()
@@ -98,6 +102,7 @@ async fn an_overload_is_not_a_storm_of_events() {
         panic!("one event for a hundred rejections in one moment")
     };
     let expected = [
+        ("level", "WARN"),
         ("partition", "storm"),
         ("function", "events::annotated"),
         ("reason", "full"),
@@ -136,6 +141,70 @@ async fn an_overload_is_not_a_storm_of_events() {
     );
     assert!(!told[0].contains_key("function"), "taken by hand");
     drop((held, held_there));
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeouts_are_sampled_apart_from_rejections() {
+    let listener = Listener::default();
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let partition = plain("storm-of-timeouts", 1);
+    let hangs = || {
+        let hangs = partition.call(std::future::pending::<()>());
+        hangs.timeout(ms(100))
+    };
+    for _ in 0..10 {
+        hangs().await.expect_err("it hangs");
+    }
+    let held = partition.try_enter().expect("it is free");
+    partition.try_enter().expect_err("it is full");
+    drop(held);
+    hangs().await.expect_err("it hangs");
+    let told: Vec<_> = listener
+        .take()
+        .iter()
+        .map(|event| (event["reason"].clone(), event["suppressed"].clone()))
+        .collect();
+    let expected = [("call_timeout", "0"), ("full", "0"), ("call_timeout", "9")];
+    assert_eq!(told, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn saturation_is_worth_a_line_when_it_lasts() {
+    let listener = Listener {
+        level: Some(Level::DEBUG),
+        ..Listener::default()
+    };
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let partition = plain("saturated-for-long", 1);
+    for millis in [999, 1_000] {
+        let held = partition.try_enter().expect("it is free");
+        advance(ms(millis)).await;
+        drop(held);
+    }
+    partition.close();
+    partition.close();
+    partition.reopen();
+    let told: Vec<_> = listener
+        .take()
+        .iter()
+        .map(|event| {
+            assert_eq!(event["partition"], "saturated-for-long");
+            let after = event.get("after_ms").map_or("", String::as_str);
+            let said = [&event["level"], &event["message"], after].join(" ");
+            said.trim_end().to_owned()
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "DEBUG saturated",
+            "DEBUG relieved 999",
+            "DEBUG saturated",
+            "INFO relieved 1000",
+            "INFO closed",
+            "INFO reopened"
+        ]
+    );
 }
 
 #[tokio::test]

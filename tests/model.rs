@@ -1,4 +1,5 @@
-//! Random histories against a reference model, and against counts kept by callers and bodies.
+//! Random histories against a reference model, and against counts kept by callers and bodies; two in three of
+//! them while somebody listens.
 
 mod common;
 
@@ -7,13 +8,14 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use bulkhead_runtime::{
-    BulkheadError, Mode, Override, Overrides, Partition, Policy, Snapshot, Verdict, configure,
-    register,
+    BulkheadError, Event, Mode, Observer, Override, Overrides, Partition, Policy, Snapshot,
+    Verdict, Wants, configure, register, subscribe,
 };
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
 use proptest::prelude::*;
@@ -99,6 +101,48 @@ struct Model {
     would_reject: u64,
     would_wait: u64,
     highest: Highest,
+    listens: Listens,
+}
+
+/// What somebody is told of in a history. It changes nothing but who is looked at closely, and so when it
+/// is noticed that others are out of time.
+#[derive(Debug, Default, PartialEq, Clone, Copy)]
+enum Listens {
+    #[default]
+    Nobody,
+    ToSaturation,
+    ToAdmissions,
+}
+
+const OUT_OF_ORDER: u64 = u64::MAX;
+
+/// Counts the turns of one partition, and holds them against each other.
+struct Listener {
+    name: &'static str,
+    wants: Wants,
+    turns: Arc<AtomicU64>,
+}
+
+impl Observer for Listener {
+    fn observe(&self, event: &Event<'_>) {
+        if event.partition().name() != self.name {
+            return;
+        }
+        let turn = match event {
+            Event::Saturated { episode, .. } => 2 * episode - 1,
+            Event::Relieved { episode, .. } => 2 * episode,
+            _ => return,
+        };
+        // A panic here would harm nothing, and so fail nothing.
+        let before = self.turns.load(Ordering::Relaxed);
+        let in_order = before.checked_add(1) == Some(turn);
+        let now = if in_order { turn } else { OUT_OF_ORDER };
+        self.turns.store(now, Ordering::Relaxed);
+    }
+
+    fn wants(&self) -> Wants {
+        self.wants
+    }
 }
 
 /// The most at once since the last `take_snapshot`.
@@ -140,6 +184,21 @@ impl Model {
         }
     }
 
+    /// Whether a newcomer that fits is let in without a closer look.
+    fn is_let_in_at_once(&self) -> bool {
+        let limit = match self.listens {
+            Listens::Nobody => self.max,
+            Listens::ToSaturation => self.max - 1,
+            Listens::ToAdmissions => 0,
+        };
+        !self.closed && self.waiting.is_empty() && (self.mode == Mode::Off || self.in_use() < limit)
+    }
+
+    /// Whether there is no permit left, and somebody is told of that.
+    fn is_saturated(&self) -> bool {
+        self.listens != Listens::Nobody && self.mode != Mode::Off && self.in_use() >= self.max
+    }
+
     fn enter(&mut self, call: u64, place: Option<Waiting>) {
         let is_spent = place.is_some_and(|place| place.is_deadline && place.until <= self.now);
         if self.mode != Mode::Enforce {
@@ -149,7 +208,7 @@ impl Model {
             self.counts.deadline += 1;
             return;
         }
-        let unusual = self.closed || !self.has_room() || !self.waiting.is_empty();
+        let unusual = !self.is_let_in_at_once();
         let is_full =
             !self.has_room() && self.waiting.len() >= self.queue && self.granted.is_empty();
         let at_once = is_full && !self.closed && place.is_none_or(|place| !place.is_deadline);
@@ -187,7 +246,7 @@ impl Model {
 
     /// The same in a mode that rejects nobody.
     fn let_in(&mut self, call: u64, is_spent: bool, would_wait: bool) {
-        if is_spent || self.closed || !self.has_room() || !self.waiting.is_empty() {
+        if is_spent || !self.is_let_in_at_once() {
             if would_wait {
                 self.clear_overdue();
             } else {
@@ -478,26 +537,40 @@ struct History {
     seen: Seen,
     callers: Vec<Caller>,
     permits: Vec<(u64, bulkhead_runtime::Permit<'static>)>,
+    /// How many turns somebody was told of.
+    turns: Arc<AtomicU64>,
     /// As they were a step before.
     in_use: u64,
     waiting: u64,
 }
 
 impl History {
-    async fn run(partition: &'static Partition, steps: Vec<Step>) {
+    async fn run(partition: &'static Partition, listens: Listens, steps: Vec<Step>) {
         let policy = partition.policy();
         let model = Model {
             max: policy.max() as usize,
             queue: policy.queue() as usize,
             wait: u64::try_from(policy.wait().as_millis()).expect("a few"),
+            listens,
             ..Model::default()
         };
+        let turns = Arc::new(AtomicU64::new(0));
+        let subscription = match listens {
+            Listens::Nobody => None,
+            Listens::ToSaturation => Some(Wants::USUAL),
+            Listens::ToAdmissions => Some(Wants::USUAL.with_admissions()),
+        }
+        .map(|wants| {
+            let (name, turns) = (partition.name(), Arc::clone(&turns));
+            subscribe(Listener { name, wants, turns })
+        });
         let mut history = Self {
             partition,
             model,
             seen: Seen::default(),
             callers: Vec::new(),
             permits: Vec::new(),
+            turns,
             in_use: 0,
             waiting: 0,
         };
@@ -510,12 +583,20 @@ impl History {
             history.compare();
         }
         let Self {
-            callers, permits, ..
+            callers,
+            permits,
+            turns,
+            ..
         } = history;
         drop((callers, permits));
         partition.reopen();
         partition.mode(Mode::Enforce);
         assert_idle(partition);
+        let turns = turns.load(Ordering::Relaxed);
+        assert!(turns.is_multiple_of(2), "what began has ended");
+        if let Some(subscription) = subscription {
+            subscription.unsubscribe();
+        }
     }
 
     fn take(&mut self, number: u64, step: &Step) {
@@ -759,6 +840,10 @@ impl History {
             cancelled: s.outcomes.cancelled,
         };
         assert_eq!(ends, seen.ends, "{}", context());
+        // The turns themselves are not the model's: within a step it may be relieved and saturated again.
+        let told = self.turns.load(Ordering::Relaxed);
+        assert_ne!(told, OUT_OF_ORDER, "one episode after the other");
+        assert_eq!(told % 2 == 1, model.is_saturated(), "{}", context());
         self.hold_laws(&s);
     }
 
@@ -807,6 +892,7 @@ proptest! {
     fn any_history_agrees_with_the_model(
         max in 1..4_u32,
         queue in 0..4_u32,
+        listens in prop_oneof![Just(Listens::Nobody), Just(Listens::ToSaturation), Just(Listens::ToAdmissions)],
         steps in prop::collection::vec(step(), 1..200),
     ) {
         static HISTORY: AtomicU64 = AtomicU64::new(0);
@@ -815,6 +901,6 @@ proptest! {
         let policy = if queue == 0 { Policy::new(max) } else { Policy::new(max).with_queue(queue, WAIT) };
         let partition = register(&name, policy).expect("a name of its own");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(History::run(partition, steps));
+        runtime.block_on(History::run(partition, listens, steps));
     }
 }

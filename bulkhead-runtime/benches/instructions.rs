@@ -34,25 +34,25 @@ struct Situation {
 const SITUATIONS: [Situation; 4] = [
     Situation {
         name: "admitted",
-        limit: 84,
+        limit: 89,
         ours: |calls| _ = run_ready(calls, guarded),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {
         name: "admitted, with `timeout`",
-        limit: 270,
+        limit: 284,
         ours: |calls| _ = run_ready(calls, guarded_with_timeout),
         theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
     },
     Situation {
         name: "admitted, with `deadline` and a closed breaker",
-        limit: 1_000,
+        limit: 388,
         ours: |calls| _ = run_ready(calls, guarded_with_contract),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {
         name: "rejected",
-        limit: 190,
+        limit: 196,
         ours: rejected,
         theirs: |calls| _ = run_ready(calls, semaphore_and_full),
     },

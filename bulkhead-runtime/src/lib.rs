@@ -37,6 +37,7 @@
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
 //! | take a deadline from a request, or along with one | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
+//! | be told as it happens | [`subscribe`] an [`Observer`] |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
 //! | return anything other than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
 //!
@@ -72,7 +73,10 @@
 //! * `actix`: `BulkheadError` is an actix-web response, and a handler may return a bare `HttpResponse`.
 //! * `serde`: `Overrides` from a file of any format that serde reads.
 //! * `test-util`: the module `test`, for the tests of those who use this crate.
-//! * `tracing`: one `warn` event for a rejection, at most one a second for each partition.
+//! * `tracing`: events. `warn` for rejections and for call timeouts, each at most once a second for each partition;
+//!   `info` when a partition is closed or reopened, and when it was saturated for a second or more; `debug` for every
+//!   saturation. Where a subscriber takes `info`, partitions are watched as for an [`Observer`] that
+//!   wants saturation; one that is installed later than the first use of a partition is noticed at the next rejection.
 //!
 //! # Time and the runtime
 //!
@@ -125,6 +129,7 @@ pub use error::{
     WaitTimeout,
 };
 pub use mode::{Mode, UnknownMode};
+pub use observer::{Event, Observer, Subscription, Wants, subscribe};
 pub use outcome::{FromBulkheadError, Outcomes, RejectionError, Verdict};
 pub use partition::Partition;
 pub use policy::{

@@ -6,13 +6,14 @@ use std::future::Future;
 use once_cell::race::OnceRef;
 use tokio::time::Instant;
 
-use crate::admission::Gate;
+use crate::admission::{Gate, Saturation, Watcher};
 use crate::breaker::{Breaker, BreakerPolicy};
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
 use crate::frame::{self, Held};
 use crate::function::{self, Function};
 use crate::mode::Mode;
+use crate::observer;
 #[cfg(feature = "tracing")]
 use crate::observer::Sampling;
 use crate::policy::{Policy, PolicyError};
@@ -110,11 +111,11 @@ impl fmt::Debug for Live {
 }
 
 impl Live {
-    /// A fresh state, which lives as long as the program.
-    pub(crate) fn leaked(partition: &'static Partition) -> &'static Self {
+    /// A fresh state, which lives as long as the program; those that listen have it in view from here on.
+    pub(crate) fn make(partition: &'static Partition) -> &'static Self {
         let live: &'static Self = Box::leak(Box::new(Self {
             partition,
-            gate: Gate::new(partition.declared.policy),
+            gate: Gate::new(partition.declared.policy, partition),
             breaker: OnceRef::new(),
             operations: StaticMutex::new(Vec::new()),
             #[cfg(feature = "tracing")]
@@ -124,6 +125,7 @@ impl Live {
             live.breaker
                 .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy, 0))));
         }
+        observer::keep_in_view(live);
         live
     }
 
@@ -152,11 +154,17 @@ impl Live {
         if let Some(known) = operations.iter().find(|known| known.is_of(function)) {
             return known;
         }
-        let mark = u32::try_from(operations.len() + 1).unwrap_or(u32::MAX);
+        let number = u32::try_from(operations.len() + 1).unwrap_or(u32::MAX);
         let breaker: &'static Breaker =
-            Box::leak(Box::new(Breaker::new(self, Some(function), policy, mark)));
+            Box::leak(Box::new(Breaker::new(self, Some(function), policy, number)));
         operations.push(breaker);
         breaker
+    }
+}
+
+impl Watcher for Partition {
+    fn saturation(&'static self, saturation: Saturation) {
+        observer::saturation(self, saturation);
     }
 }
 
@@ -384,12 +392,18 @@ impl Partition {
     /// assert!(SWITCHED.try_enter().is_ok());
     /// ```
     pub fn close(&self) {
-        self.live().gate.close();
+        let live = self.live();
+        if live.gate.close() {
+            observer::closed(live);
+        }
     }
 
     /// Lets calls in again after [`close`](Self::close).
     pub fn reopen(&self) {
-        self.live().gate.reopen();
+        let live = self.live();
+        if live.gate.reopen() {
+            observer::reopened(live);
+        }
     }
 
     /// Every count of its identity, at one moment.

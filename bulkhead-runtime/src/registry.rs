@@ -224,7 +224,7 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
         return live;
     }
     let first = first_of(&registry, partition);
-    let live = Live::leaked(first);
+    let live = Live::make(first);
     registry.lives.push(live);
     drop(registry);
     for conflict in conflicts_with(first) {

@@ -12,7 +12,7 @@ use loom::sync as these;
 use std::sync as these;
 
 use std::sync::MutexGuard as StdGuard;
-use std::sync::atomic::AtomicU32 as Unexplored;
+use std::sync::atomic::{AtomicBool, AtomicU32 as Unexplored};
 
 pub(crate) use these::MutexGuard;
 pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -50,6 +50,24 @@ impl<T> StaticMutex<T> {
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A flag for a static. Those that look at it look at nothing else by it, but for what a lock protects.
+pub(crate) struct StaticFlag(AtomicBool);
+
+impl StaticFlag {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, is_set: bool) {
+        self.0.store(is_set, Ordering::Relaxed);
     }
 }
 

@@ -74,6 +74,8 @@ struct Isolation {
 /// the work inside `spawn_blocking`. A permit that was taken on this thread may be given back on any. What
 /// [`register`](crate::register) makes is there for all, with a fresh state.
 ///
+/// [Observers](crate::Observer) are those of the whole process: they hear of isolated states, too, and of other tests.
+///
 /// The states are small, and are leaked.
 #[must_use = "the isolation ends when this is dropped; bind it to a name"]
 pub fn isolate() -> Isolated {
@@ -154,7 +156,7 @@ pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
             if let Some(live) = states.iter().find(is_meant) {
                 return Some(*live);
             }
-            let live = Live::leaked(registry::first(partition));
+            let live = Live::make(registry::first(partition));
             states.push(live);
             Some(live)
         })

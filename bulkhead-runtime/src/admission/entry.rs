@@ -8,7 +8,7 @@ use super::flight::Flight;
 use super::gate::{Gate, Obstacle, Settled};
 use super::rejection::Rejection;
 use super::waiter::Waiter;
-use super::waitlist::{Bound, Mark};
+use super::waitlist::{Bound, Operation};
 use crate::time::{self, Instant, Timer};
 
 /// How long a call is ready to wait.
@@ -24,7 +24,7 @@ pub(crate) struct Patience {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Queues {
     Never,
-    As(Mark),
+    As(Operation),
 }
 
 /// The way in, poll by poll.
@@ -71,30 +71,21 @@ impl Patience {
 }
 
 impl<'g> Entry<'g> {
-    /// `queues` is asked once, if there is no room.
-    ///
-    /// Cancel safety: dropping the entry leaves the queue, and hands a grant on to the next.
-    ///
-    /// # Panics
-    /// When the call has to wait outside a tokio runtime with time enabled; and when polled again
-    /// after it was ready.
+    /// In, where there is room and nothing has to be looked at; `None` only means that it is not so.
     #[inline]
-    pub(crate) fn poll(
+    pub(crate) fn enter_at_once(
         &mut self,
         gate: &'g Gate,
         patience: Patience,
-        queues: impl FnOnce() -> Queues,
-        timer: Pin<&mut Timer>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Passage<'g>, Rejection>> {
+    ) -> Option<Passage<'g>> {
         if let Self::Fresh = self
             && patience.is_usual()
             && let Some(flight) = gate.enter_at_once()
         {
             *self = Self::Done;
-            return Poll::Ready(Ok(Passage::at_once(flight)));
+            return Some(Passage::at_once(flight));
         }
-        self.poll_queue(gate, patience, queues, timer, cx)
+        None
     }
 
     pub(crate) fn is_fresh(&self) -> bool {
@@ -113,8 +104,15 @@ impl<'g> Entry<'g> {
         }
     }
 
+    /// In every other case. `queues` is asked once, if there is no room.
+    ///
+    /// Cancel safety: dropping the entry leaves the queue, and hands a grant on to the next.
+    ///
+    /// # Panics
+    /// When the call has to wait outside a tokio runtime with time enabled; and when polled again
+    /// after it was ready.
     #[inline(never)]
-    fn poll_queue(
+    pub(crate) fn poll(
         &mut self,
         gate: &'g Gate,
         patience: Patience,
@@ -160,7 +158,7 @@ impl<'g> Entry<'g> {
                 return Arrival::Ready(Ok(Passage::at_once(flight)));
             }
         }
-        let Queues::As(mark) = queues() else {
+        let Queues::As(operation) = queues() else {
             return Arrival::Ready(gate.try_enter().map(Passage::at_once));
         };
         let (until, bound) = match (end, patience.until) {
@@ -174,7 +172,7 @@ impl<'g> Entry<'g> {
             }
         };
         let until = until.min(time::after(since, Duration::MAX));
-        match gate.join(cx.waker(), since, until, bound, mark) {
+        match gate.join(cx.waker(), since, until, bound, operation) {
             Settled::Queued { slot, watch } => {
                 let waiter = Waiter::new(gate, slot, bound, since, until).watching(watch);
                 *self = Self::Queued(waiter);

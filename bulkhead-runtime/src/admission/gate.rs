@@ -15,13 +15,18 @@
 //!   lock and is raised before the word is. Whoever is about to reject, or to release, and sees it
 //!   above zero first takes back what is overdue. So does a waiter when the one before it is out of
 //!   time, since nobody else may come.
+//!
+//! Where somebody is to be told of saturation, the limit is one less, so that whoever takes the last permit
+//! comes to the lock; [`saturation`] has that order, and the usual call knows nothing of it.
 
 mod arriving;
 mod control;
+mod saturation;
 mod waiting;
 
 pub(crate) use arriving::Obstacle;
 pub(super) use arriving::Settled;
+pub(crate) use saturation::{Saturation, Watcher};
 
 use std::fmt;
 use std::task::Waker;
@@ -29,7 +34,7 @@ use std::time::Duration;
 
 use super::counts::{Counts, Load, Mean};
 use super::flight::Flight;
-use super::terms::Terms;
+use super::terms::{Terms, Watch};
 use super::waitlist::{Bound, Waitlist};
 use super::word::Word;
 use crate::foreign::harmless;
@@ -38,6 +43,7 @@ use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Highest, Mutex, Ordering, OwnLine};
 use crate::time::{Instant, Stamp};
+use saturation::Episodes;
 
 pub(crate) struct Gate {
     entrance: OwnLine<Entrance>,
@@ -67,6 +73,8 @@ struct Entrance {
 /// What only the lock protects, counts of what happens under it included.
 struct Ledger {
     terms: Terms,
+    watch: Watch,
+    episodes: Episodes,
     waitlist: Waitlist,
     highest_waiting: u32,
     /// Let in while it was observed, and would have been rejected.
@@ -128,11 +136,11 @@ impl Room {
 }
 
 impl Gate {
-    pub(crate) fn new(policy: Policy) -> Self {
+    pub(crate) fn new(policy: Policy, watcher: &'static dyn Watcher) -> Self {
         let terms = Terms::of(policy);
         let entrance = Entrance {
             word: AtomicU64::new(Word::idle(terms.places()).0),
-            limit: AtomicU32::new(terms.limit()),
+            limit: AtomicU32::new(terms.limit(Watch::Nothing)),
             unclaimed: AtomicU32::new(0),
             highest: Highest::default(),
             mean: Mean::default(),
@@ -147,6 +155,8 @@ impl Gate {
         };
         let ledger = Ledger {
             terms,
+            watch: Watch::Nothing,
+            episodes: Episodes::new(watcher),
             waitlist: Waitlist::new(),
             highest_waiting: 0,
             would_reject: 0,
@@ -215,7 +225,7 @@ impl Gate {
             self.counts.ended(outcome);
             return self.pass_on(outcome == Outcome::Success);
         }
-        if self.release(false).has_waiters() {
+        if self.release(false).leaves_something() {
             self.hand_over();
         }
     }
@@ -244,7 +254,7 @@ impl Gate {
         if word.times_after(success) {
             self.time_next();
         }
-        if word.has_waiters() || word.must_carry() {
+        if word.leaves_something() {
             self.hand_over();
         }
     }
@@ -263,20 +273,21 @@ impl Gate {
         timed
     }
 
-    /// Hands room to those that wait, until there is no more of one or of the other.
+    /// Hands room to those that wait, until there is no more of one or of the other; what is free then is told
+    /// of.
     #[cold]
     fn hand_over(&self) {
         loop {
             let mut ledger = self.ledger.lock();
             self.carry(&mut ledger);
-            let Some((waker, word)) = self.grant(&mut ledger, Room::Free) else {
-                return;
-            };
-            let leaves_something = leaves_something(&ledger, word);
+            let (waker, word) = self.grant(&mut ledger, Room::Free).unzip();
+            let leaves_something = word.is_some_and(|word| leaves_something(&ledger, word));
+            // Not between two grants: room that goes on to a waiter was never free.
+            let turn = (!leaves_something).then(|| self.mark(&mut ledger));
             drop(ledger);
-            wake(waker);
-            if !leaves_something {
-                return;
+            wake(waker.flatten());
+            if let Some(turn) = turn {
+                return turn.tell();
             }
         }
     }
@@ -420,9 +431,15 @@ fn wake(waker: Option<Waker>) {
 mod tests {
     use super::*;
 
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        fn saturation(&'static self, _: Saturation) {}
+    }
+
     #[test]
     fn no_success_is_lost_when_the_word_is_full_of_them() {
-        let gate = Gate::new(Policy::new(1));
+        let gate = Gate::new(Policy::new(1), &Nobody);
         let before = gate.preset_successes_to_the_brink();
         for counted in 1..=3 {
             let mut flight = gate.try_enter().expect("there is room");

@@ -10,14 +10,15 @@
 //! own, so these add no interleavings.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use loom::thread;
 
-use super::gate::{Gate, Leaving, Over, Settled, Turn};
+use super::gate::{Gate, Leaving, Over, Saturation, Settled, Turn, Watcher};
 use super::rejection::Rejection;
+use super::terms::Watch;
 use super::waitlist::{Bound, SlotIndex};
 use crate::mode::Mode;
 use crate::outcome::Outcome;
@@ -37,13 +38,24 @@ fn explore_bounded(
     queue: u32,
     model: impl Fn(Arc<Gate>) + Sync + Send + 'static,
 ) {
+    explore_told(preemptions, max, queue, move |gate, _| model(gate));
+}
+
+/// The same for a gate that is watched, once somebody says so.
+fn explore_told(
+    preemptions: Option<usize>,
+    max: u32,
+    queue: u32,
+    model: impl Fn(Arc<Gate>, &'static Told) + Sync + Send + 'static,
+) {
     let explored = Arc::new(AtomicUsize::new(0));
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
     let counter = Arc::clone(&explored);
     builder.check(move || {
         counter.fetch_add(1, Ordering::Relaxed);
-        model(Arc::new(Gate::new(policy(max, queue))));
+        let told: &'static Told = Box::leak(Box::default());
+        model(Arc::new(Gate::new(policy(max, queue), told)), told);
     });
     let explored = explored.load(Ordering::Relaxed);
     println!("{explored} interleavings");
@@ -64,6 +76,44 @@ fn in_time() -> Instant {
 
 fn long_over() -> Instant {
     time::now() - Duration::from_secs(1)
+}
+
+/// The episodes that somebody was told of, one bit each.
+#[derive(Default)]
+struct Told {
+    began: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Watcher for Told {
+    fn saturation(&'static self, saturation: Saturation) {
+        let (told, episode) = match saturation {
+            Saturation::Began { episode } => (&self.began, episode),
+            Saturation::Ended { episode, .. } => (&self.ended, episode),
+        };
+        let before = told.fetch_or(1 << episode, Ordering::Relaxed);
+        assert_eq!(before & 1 << episode, 0, "told twice");
+    }
+}
+
+impl Told {
+    /// When nothing moves: all that began has ended, but for the last one while the gate is saturated.
+    #[track_caller]
+    fn agrees(&self, gate: &Gate, is_saturated: bool) {
+        let [began, ended] = [&self.began, &self.ended].map(|told| told.load(Ordering::Relaxed));
+        let open = gate.episode().map_or(0, |episode| 1 << episode);
+        assert_eq!(open != 0, is_saturated, "{:?}", gate.tally());
+        assert_eq!(began, ended | open, "{:?}", gate.tally());
+        assert!(
+            open == 0 || open > ended,
+            "the last one is the one that is open"
+        );
+    }
+}
+
+fn watch(gate: &Gate, watch: Watch) {
+    gate.watch(watch);
+    gate.settle();
 }
 
 #[derive(Default)]
@@ -283,7 +333,7 @@ fn closing_leaves_nobody_in_the_queue() {
         let (woken, waker) = Woken::waker();
         let closer = thread::spawn({
             let gate = Arc::clone(&gate);
-            move || gate.close()
+            move || assert!(gate.close(), "it was open")
         });
         match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
             Settled::Queued { slot, .. } => {
@@ -834,4 +884,242 @@ fn a_switch_a_newcomer_and_two_releases_at_once_strand_nobody() {
         }
         assert_admits(&gate, 1);
     });
+}
+
+#[test]
+fn the_last_permit_taken_during_a_release_leaves_no_flag() {
+    for max in [1, 2] {
+        explore_told(None, max, 0, move |gate, told| {
+            watch(&gate, Watch::Saturation);
+            take(&gate);
+            let newcomer = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || gate.try_enter().map(std::mem::forget).is_ok()
+            });
+            release(&gate);
+            let admitted = newcomer.join().unwrap();
+            assert!(admitted || max == 1, "there is room");
+            told.agrees(&gate, max == 1 && admitted);
+            (0..u32::from(admitted)).for_each(|_| release(&gate));
+            told.agrees(&gate, false);
+            assert_admits(&gate, max as usize);
+        });
+    }
+}
+
+#[test]
+fn two_releases_of_a_saturated_gate_relieve_it_once() {
+    explore_told(Some(PREEMPTIONS_OF_THREE), 2, 0, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        take(&gate);
+        told.agrees(&gate, true);
+        let threads = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || release(&gate))
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        told.agrees(&gate, false);
+        assert_admits(&gate, 2);
+    });
+}
+
+#[test]
+fn a_release_and_two_newcomers_at_once_leave_the_flag_that_is_due() {
+    explore_told(Some(PREEMPTIONS_OF_THREE), 2, 0, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let newcomers = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || gate.try_enter().map(std::mem::forget).is_ok())
+        });
+        release(&gate);
+        let admitted = newcomers
+            .map(|newcomer| newcomer.join().unwrap())
+            .into_iter()
+            .filter(|admitted| *admitted)
+            .count();
+        told.agrees(&gate, admitted == 2);
+        (0..admitted).for_each(|_| release(&gate));
+        told.agrees(&gate, false);
+        assert_admits(&gate, 2);
+    });
+}
+
+#[test]
+fn a_permit_that_is_handed_over_was_never_free() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let waiting = join(&gate, Waker::noop(), in_time());
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().is_ok()
+        });
+        release(&gate);
+        assert!(!newcomer.join().unwrap(), "it overtakes");
+        told.agrees(&gate, true);
+        assert_eq!(gate.episode(), Some(1), "the same as before");
+        assert_claims(&gate, waiting);
+        told.agrees(&gate, false);
+    });
+}
+
+#[test]
+fn a_waiter_that_leaves_during_the_hand_off_leaves_no_flag() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let head = join(&gate, Waker::noop(), in_time());
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        gate.leave_queue(head, Leaving::Abandoned);
+        releaser.join().unwrap();
+        told.agrees(&gate, false);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_late_grant_that_a_newcomer_takes_back_leaves_the_flag_that_is_due() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), long_over());
+        release(&gate);
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().map(std::mem::forget).is_ok()
+        });
+        gate.leave_queue(slot, Leaving::Late(Bound::Wait));
+        let admitted = newcomer.join().unwrap();
+        told.agrees(&gate, admitted);
+        (0..u32::from(admitted)).for_each(|_| release(&gate));
+        told.agrees(&gate, false);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_resize_during_a_release_leaves_no_flag() {
+    for (before, held, after) in [(2, 1, 1), (3, 2, 1), (1, 1, 2)] {
+        explore_told(None, before, 0, move |gate, told| {
+            watch(&gate, Watch::Saturation);
+            (0..held).for_each(|_| take(&gate));
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || {
+                    gate.change(|terms| terms.max = after);
+                    gate.settle();
+                }
+            });
+            release(&gate);
+            operator.join().unwrap();
+            told.agrees(&gate, held > after);
+            (1..held).for_each(|_| release(&gate));
+            told.agrees(&gate, false);
+            assert_admits(&gate, after as usize);
+        });
+    }
+}
+
+#[test]
+fn a_resize_while_a_call_comes_leaves_the_flag_that_is_due() {
+    for (before, after) in [(1, 2), (2, 1), (2, 3)] {
+        explore_told(None, before, 0, move |gate, told| {
+            watch(&gate, Watch::Saturation);
+            take(&gate);
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || {
+                    gate.change(|terms| terms.max = after);
+                    gate.settle();
+                }
+            });
+            let newcomer = gate.try_enter();
+            operator.join().unwrap();
+            told.agrees(&gate, 1 + u32::from(newcomer.is_ok()) >= after);
+            drop(newcomer);
+            told.agrees(&gate, after == 1);
+            release(&gate);
+            told.agrees(&gate, false);
+        });
+    }
+}
+
+#[test]
+fn growing_for_a_waiter_relieves_nobody_in_between() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), in_time());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                gate.change(|terms| terms.max = 2);
+                gate.settle();
+            }
+        });
+        let overtakes = gate.try_enter().is_ok();
+        operator.join().unwrap();
+        assert!(!overtakes);
+        told.agrees(&gate, true);
+        assert_eq!(gate.episode(), Some(1), "the room was the waiter's");
+        release(&gate);
+        assert_claims(&gate, slot);
+        told.agrees(&gate, false);
+    });
+}
+
+#[test]
+fn who_comes_and_goes_while_watching_begins_and_ends_leaves_no_flag() {
+    for (level, held) in [
+        (Watch::Saturation, 0),
+        (Watch::Saturation, 1),
+        (Watch::Admissions, 0),
+    ] {
+        explore_told(None, 1 + held, 0, move |gate, told| {
+            (0..held).for_each(|_| take(&gate));
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || {
+                    watch(&gate, level);
+                    watch(&gate, Watch::Nothing);
+                }
+            });
+            let mut flight = gate.try_enter().expect("there is room");
+            flight.means(Outcome::Success);
+            drop(flight);
+            operator.join().unwrap();
+            told.agrees(&gate, false);
+            assert_eq!(gate.tally().outcomes.success, 1);
+            (0..held).for_each(|_| release(&gate));
+            assert_admits(&gate, 1 + held as usize);
+        });
+    }
+}
+
+#[test]
+fn the_mode_changes_while_the_last_permit_comes_back() {
+    for mode in [Mode::Off, Mode::Observe] {
+        explore_told(None, 1, 0, move |gate, told| {
+            watch(&gate, Watch::Saturation);
+            take(&gate);
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || {
+                    set(&gate, mode);
+                    set(&gate, Mode::Enforce);
+                }
+            });
+            release(&gate);
+            operator.join().unwrap();
+            told.agrees(&gate, false);
+            assert_admits(&gate, 1);
+        });
+    }
 }

@@ -1,4 +1,4 @@
-//! What a gate goes by: the numbers of its policy, as they hold now, and its mode.
+//! What a gate goes by: the numbers of its policy, as they hold now, and its mode; and how closely it is watched.
 
 use std::time::Duration;
 
@@ -15,6 +15,16 @@ pub(crate) struct Terms {
     pub(crate) mode: Mode,
 }
 
+/// What somebody wants to be told of that the usual call passes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watch {
+    Nothing,
+    /// When the last permit is taken, and when one is free again.
+    Saturation,
+    /// The same, and every admission.
+    Admissions,
+}
+
 impl Terms {
     pub(super) const fn of(policy: Policy) -> Self {
         Self {
@@ -25,12 +35,32 @@ impl Terms {
         }
     }
 
-    /// How many may be in flight before somebody has to look closer. Whoever observes lets everybody in, and
-    /// looks closer at those for whom there would have been no room.
-    pub(super) const fn limit(self) -> u32 {
+    /// How many may be in flight before somebody has to look closer: at the one that finds no room; at the one
+    /// that takes the last permit, where somebody is to be told; at all of them, where somebody is to be told of
+    /// all. Off is the gate at its plainest, and nobody is told anything.
+    pub(super) const fn limit(self, watch: Watch) -> u32 {
+        match (self.mode, watch) {
+            (Mode::Off, _) => CEILING,
+            (_, Watch::Nothing) => self.max,
+            (_, Watch::Saturation) => self.max - 1,
+            (_, Watch::Admissions) => 0,
+        }
+    }
+
+    /// For how many there is room. Whoever observes lets everybody in, and counts those for whom there would
+    /// have been none.
+    pub(super) const fn permits(self) -> u32 {
         match self.mode {
             Mode::Enforce | Mode::Observe => self.max,
             Mode::Off => CEILING,
+        }
+    }
+
+    /// How many in flight are told of as saturation, if anybody is to be told.
+    pub(super) const fn saturation(self, watch: Watch) -> Option<u32> {
+        match (self.mode, watch) {
+            (Mode::Off, _) | (_, Watch::Nothing) => None,
+            _ => Some(self.max),
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum Bound {
 
 /// Whose a place in the queue is, where somebody may turn away those of one alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Mark(pub(crate) u32);
+pub(crate) struct Operation(pub(crate) u32);
 
 /// Why a waiter was turned away before its time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ struct Slot {
     before: SlotIndex,
     after: SlotIndex,
     bound: Bound,
-    mark: Mark,
+    operation: Operation,
     state: State,
 }
 
@@ -149,7 +149,7 @@ impl Waitlist {
         waker: Waker,
         until: Instant,
         bound: Bound,
-        mark: Mark,
+        operation: Operation,
     ) -> SlotIndex {
         let waits = self.slots.get(self.waiting.tail as usize);
         let last = waits.or_else(|| self.slots.get(self.granted.tail as usize));
@@ -167,7 +167,7 @@ impl Waitlist {
             before: NONE,
             after: NONE,
             bound,
-            mark,
+            operation,
             state: State::Waiting,
         };
         let index = self.place(slot);
@@ -212,15 +212,15 @@ impl Waitlist {
         self.take_head(State::TurnedAway(Away::Closed))?.1
     }
 
-    /// Takes all out of the queue whose mark is `mark`, or all there are; their wakers are to be woken
+    /// Takes all out of the queue of `operation`, or all there are; their wakers are to be woken
     /// outside the lock.
-    pub(super) fn turn_away(&mut self, mark: Option<Mark>) -> Vec<Waker> {
+    pub(super) fn turn_away(&mut self, operation: Option<Operation>) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let mut index = self.waiting.head;
         while let Some(slot) = self.slots.get_mut(index as usize) {
             let (at, next) = (index, slot.after);
             index = next;
-            if mark.is_none_or(|mark| slot.mark == mark) {
+            if operation.is_none_or(|operation| slot.operation == operation) {
                 slot.state = State::TurnedAway(Away::Open);
                 wakers.extend(slot.waker.take());
                 unlink(&mut self.slots, &mut self.waiting, at);
@@ -340,7 +340,12 @@ mod tests {
     use super::*;
 
     fn join(list: &mut Waitlist, until: Instant) -> SlotIndex {
-        list.join(Waker::noop().clone(), until, Bound::Wait, Mark::default())
+        list.join(
+            Waker::noop().clone(),
+            until,
+            Bound::Wait,
+            Operation::default(),
+        )
     }
 
     #[test]

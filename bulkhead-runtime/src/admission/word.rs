@@ -8,8 +8,11 @@
 //! | 23 | closed | under the lock |
 //! | 24–29 | how often the limit was changed, modulo 64 | under the lock |
 //! | 30 | off: what ends is not counted | under the lock |
-//! | 31 | the next call is timed | without the lock |
-//! | 32–63 | successes not yet carried into the ledger | without the lock |
+//! | 31 | saturated, and somebody is told of that | under the lock |
+//! | 32 | the next call is timed | without the lock |
+//! | 33–63 | successes not yet carried into the ledger | without the lock |
+//!
+//! The flags that a release looks for are in the lower half: a test of those is one instruction.
 //!
 //! The limit itself, which is `max` as a rule, stands beside the word: there is no space for it here. A
 //! resize stores it first and then changes the word; whoever has read the word, then the limit, and still
@@ -33,29 +36,17 @@ const CLOSED: u64 = 1 << 23;
 const RESIZED: u64 = 1 << 24;
 const RESIZES: u64 = 0x3f << 24;
 const OFF: u64 = 1 << 30;
-const TIMED: u64 = 1 << 31;
-const SUCCESS: u64 = 1 << 32;
+const SATURATED: u64 = 1 << 31;
+const TIMED: u64 = 1 << 32;
+const SUCCESS: u64 = 1 << 33;
 
 /// Half of what the success field can hold. From here on a releaser carries it into the ledger; the
 /// other half is room for those that release in the meantime.
-const CARRY: u64 = 1 << 31;
+const CARRY: u64 = 1 << 30;
 
 /// Of calls that succeed, one is timed in this many, so that the mean time of a call is known without
 /// reading the clock twice in each.
 const SAMPLE: u64 = 64;
-
-/// What a newcomer may do, as far as the word alone can tell.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    /// There is room and nobody waits: this is the word with the newcomer in flight.
-    Admit(Word),
-    /// There is neither room nor a place in the queue.
-    Reject,
-    /// Nobody is let in, room or not.
-    Closed,
-    /// Somebody waits or could wait: the wait list decides, under its lock.
-    Ask,
-}
 
 impl Word {
     /// Nothing in flight. A queue of no places is full from the start.
@@ -63,16 +54,15 @@ impl Word {
         Self(TIMED).with_waiting(0, queue)
     }
 
-    pub(super) const fn decide(self, limit: u32) -> Decision {
-        if self.0 & (CLOSED | WAITERS) == 0 && self.has_room(limit) {
-            Decision::Admit(self.admitted())
-        } else if self.is_closed() {
-            Decision::Closed
-        } else if !self.has_room(limit) && self.queue_is_full() {
-            Decision::Reject
-        } else {
-            Decision::Ask
-        }
+    /// Whether a newcomer is let in without a closer look: there is room below `limit`, and nobody waits for it.
+    pub(super) const fn admits(self, limit: u32) -> bool {
+        self.0 & (CLOSED | WAITERS) == 0 && self.has_room(limit)
+    }
+
+    /// Whether there is neither one of `max` permits nor a place in the queue, and that is the reason why nobody
+    /// is let in.
+    pub(super) const fn is_full(self, max: u32) -> bool {
+        self.0 & (CLOSED | QUEUE_FULL) == QUEUE_FULL && !self.has_room(max)
     }
 
     pub(super) const fn in_flight(self) -> u32 {
@@ -85,10 +75,6 @@ impl Word {
 
     pub(super) const fn has_waiters(self) -> bool {
         self.0 & WAITERS != 0
-    }
-
-    pub(super) const fn queue_is_full(self) -> bool {
-        self.0 & QUEUE_FULL != 0
     }
 
     pub(super) const fn is_closed(self) -> bool {
@@ -114,6 +100,24 @@ impl Word {
 
     pub(super) const fn with_off(self, off: bool) -> Self {
         Self(if off { self.0 | OFF } else { self.0 & !OFF })
+    }
+
+    /// Whether somebody was told that it is saturated, and is to be told when it is not any more.
+    pub(super) const fn is_saturated(self) -> bool {
+        self.0 & SATURATED != 0
+    }
+
+    pub(super) const fn with_saturated(self, saturated: bool) -> Self {
+        Self(if saturated {
+            self.0 | SATURATED
+        } else {
+            self.0 & !SATURATED
+        })
+    }
+
+    /// Whether there is something to do under the lock after the release that left this word behind.
+    pub(super) const fn leaves_something(self) -> bool {
+        self.0 & (WAITERS | SATURATED) != 0 || self.must_carry()
     }
 
     /// Another word than before, so that no exchange by the old limit succeeds.
@@ -206,23 +210,57 @@ mod tests {
     #[test]
     fn a_newcomer_is_admitted_only_into_room_that_nobody_waits_for() {
         let one = Word::idle(1).admitted();
-        assert_eq!(Word::idle(1).decide(1), Decision::Admit(one));
+        assert!(Word::idle(1).admits(1), "there is one permit");
+        assert_eq!(one.in_flight(), 1);
         assert!(
             Word::idle(1).times_next() && !one.times_next(),
             "the first is timed"
         );
-        assert_eq!(one.decide(1), Decision::Ask, "a place in the queue is left");
+        assert!(
+            !one.admits(1) && !one.is_full(1),
+            "a place in the queue is left"
+        );
         let queued = one.with_waiting(1, 1);
-        assert_eq!(queued.decide(1), Decision::Reject);
-        assert_eq!(
-            queued.decide(2),
-            Decision::Ask,
+        assert!(!queued.admits(1) && queued.is_full(1));
+        assert!(
+            !queued.admits(2) && !queued.is_full(2),
             "there is room, but it is the waiter's"
         );
+        assert!(one.with_waiting(0, 0).is_full(1), "no queue at all");
+    }
+
+    #[test]
+    fn who_is_looked_at_more_closely_is_not_rejected_for_it() {
+        let one = Word::idle(0).admitted();
+        assert!(!one.admits(1), "the second of two permits is the last one");
+        assert!(!one.is_full(2), "and it is free");
+    }
+
+    #[test]
+    fn saturated_is_a_flag_of_its_own() {
+        let word = Word::idle(1)
+            .plus_one()
+            .with_waiting(1, 1)
+            .with_successes(9);
+        let saturated = word.with_saturated(true);
+        assert!(saturated.is_saturated() && !word.is_saturated());
+        assert_eq!(saturated.with_saturated(false), word);
         assert_eq!(
-            one.with_waiting(0, 0).decide(1),
-            Decision::Reject,
-            "no queue at all"
+            (
+                saturated.in_flight(),
+                saturated.successes(),
+                saturated.times_next()
+            ),
+            (1, 9, word.times_next())
+        );
+        assert!(!Word::idle(0).leaves_something());
+        assert!(
+            Word::idle(0).with_saturated(true).leaves_something(),
+            "the release is to tell"
+        );
+        assert!(
+            release(saturated, true).is_saturated(),
+            "until somebody has told, under the lock"
         );
     }
 
@@ -232,7 +270,8 @@ mod tests {
             .plus_one()
             .with_waiting(1, 1)
             .with_successes(9);
-        assert_eq!(word.with_closed(true).decide(MAX_PERMITS), Decision::Closed);
+        let closed = word.with_closed(true);
+        assert!(!closed.admits(MAX_PERMITS) && !closed.is_full(1));
         assert_eq!(word.with_closed(true).with_closed(false), word);
         assert!(word.with_off(true).is_off() && !word.is_off());
         assert_eq!(word.with_off(true).with_off(false), word);
@@ -243,7 +282,7 @@ mod tests {
                     resized.in_flight(),
                     resized.has_waiters(),
                     resized.successes(),
-                    resized.is_closed() || resized.is_off()
+                    resized.is_closed() || resized.is_off() || resized.is_saturated()
                 ),
                 (1, true, 9, false)
             );
@@ -263,10 +302,7 @@ mod tests {
             (released.in_flight(), released.successes()),
             (MAX_PERMITS - 1, 1)
         );
-        assert!(
-            released.has_waiters() && !released.queue_is_full(),
-            "flags stay"
-        );
+        assert!(released.has_waiters() && !released.is_full(0), "flags stay");
         assert_eq!(release(full, false).successes(), 0);
     }
 

@@ -8,7 +8,7 @@ use super::machine::{Look, Rejected, Seen};
 use super::settings::{BreakerPolicy, Settings};
 use super::transition::{BreakerState, BreakerTransition};
 use super::window::Totals;
-use crate::admission::Mark;
+use crate::admission::Operation;
 use crate::function::Function;
 use crate::observer;
 use crate::partition::{Live, Partition};
@@ -75,7 +75,7 @@ pub struct Breaker {
     policy: BreakerPolicy,
     slow: Option<Duration>,
     open_for: Duration,
-    mark: Mark,
+    operation: Operation,
     cell: BreakerCell,
 }
 
@@ -96,12 +96,12 @@ pub struct BreakerSnapshot {
 }
 
 impl Breaker {
-    /// `mark` tells its calls from those of other functions in the queue of the partition.
+    /// `number` tells its calls from those of other functions in the queue of the partition.
     pub(crate) fn new(
         live: &'static Live,
         function: Option<&'static Function>,
         policy: BreakerPolicy,
-        mark: u32,
+        number: u32,
     ) -> Self {
         // What a macro declares is checked while compiling; unchecked values do not come this far.
         let settings = policy.checked().unwrap_or(Settings::DEFAULT);
@@ -111,7 +111,7 @@ impl Breaker {
             policy,
             slow: settings.slow(),
             open_for: settings.open_for(),
-            mark: Mark(mark),
+            operation: Operation(number),
             cell: BreakerCell::new(settings),
         }
     }
@@ -161,18 +161,18 @@ impl Breaker {
 
     /// Lets no call pass, and rejects those that wait, until [`reset`](Self::reset) or
     /// [`disable`](Self::disable).
-    pub fn force_open(&self) {
+    pub fn force_open(&'static self) {
         self.tell(self.cell.force_open());
     }
 
     /// Lets every call pass and counts none, until [`reset`](Self::reset) or
     /// [`force_open`](Self::force_open).
-    pub fn disable(&self) {
+    pub fn disable(&'static self) {
         self.tell(self.cell.disable());
     }
 
     /// Closes it, and forgets every call that it has counted.
-    pub fn reset(&self) {
+    pub fn reset(&'static self) {
         self.tell(self.cell.reset());
     }
 
@@ -202,7 +202,7 @@ impl Breaker {
     }
 
     /// The look before queueing: it takes nothing.
-    pub(crate) fn look(&self) -> Look {
+    pub(crate) fn look(&'static self) -> Look {
         let (look, moves) = self.cell.look();
         self.tell(moves);
         look
@@ -220,7 +220,7 @@ impl Breaker {
     }
 
     /// A call that it let pass has ended.
-    pub(crate) fn saw(&self, watch: Watch<'static>, now: Stamp, seen: Seen) {
+    pub(crate) fn saw(&'static self, watch: Watch<'static>, now: Stamp, seen: Seen) {
         self.tell(watch.saw(now, seen));
     }
 
@@ -229,8 +229,8 @@ impl Breaker {
     }
 
     /// Whose places in the queue are those of its calls; `None` where all are.
-    pub(crate) fn mark(&self) -> Option<Mark> {
-        self.function.map(|_| self.mark)
+    pub(crate) fn operation(&self) -> Option<Operation> {
+        self.function.map(|_| self.operation)
     }
 
     pub(crate) fn is_of(&self, function: &Function) -> bool {
@@ -238,10 +238,10 @@ impl Breaker {
             .is_some_and(|own| own.is_same_operation(function))
     }
 
-    fn tell(&self, moves: impl IntoIterator<Item = BreakerTransition>) {
+    fn tell(&'static self, moves: impl IntoIterator<Item = BreakerTransition>) {
         for moved in moves {
             if matches!(moved.to, BreakerState::Open | BreakerState::ForcedOpen) {
-                self.live.gate.turn_away(self.mark());
+                self.live.gate.turn_away(self.operation());
             }
             observer::breaker(self, &moved);
         }

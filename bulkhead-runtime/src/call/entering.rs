@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use super::run::Terms;
 use super::side::{self, Breakers, Side};
-use crate::admission::{Entry, Obstacle, Passage, Patience, Queues, Rejection};
+use crate::admission::{Entry, Obstacle, Passage, Patience, Queues, Rejection, Waited};
 use crate::breaker::{Breaker, Look};
 use crate::frame;
 use crate::mode::Mode;
+use crate::observer;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
@@ -29,8 +30,16 @@ pub(super) fn poll<S: Side>(
             until,
             deadline: frame::deadline(),
         };
-        let queues = || Way::queues(terms, None, may_queue);
-        return entry.poll(&terms.live.gate, patience, queues, timer, cx);
+        if let Some(passage) = entry.enter_at_once(&terms.live.gate, patience) {
+            return Poll::Ready(Ok(passage));
+        }
+        let way = Way {
+            terms,
+            breakers: [None; 2],
+            patience,
+            may_queue,
+        };
+        return way.poll_told(entry, timer, cx);
     }
     let breakers = terms.breakers();
     // Here nobody asks for the deadline: a call that finds room, and ends at once, never needs it.
@@ -57,7 +66,7 @@ pub(super) fn poll<S: Side>(
         may_queue,
     };
     if breakers.iter().all(Option::is_none) {
-        return way.poll(entry, timer, cx);
+        return way.poll_told(entry, timer, cx);
     }
     way.poll_watched(entry, side, timer, cx)
 }
@@ -92,7 +101,26 @@ struct Way<'t> {
 }
 
 impl Way<'_> {
-    #[inline]
+    /// Of a call that no breaker watches: in, it is admitted.
+    #[inline(never)]
+    fn poll_told(
+        &self,
+        entry: &mut Entry<'static>,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'static>, Rejection>> {
+        let polled = self.poll(entry, timer, cx);
+        if let Poll::Ready(Ok(passage)) = &polled {
+            self.tell(passage);
+        }
+        polled
+    }
+
+    fn tell(&self, passage: &Passage<'_>) {
+        let waited = passage.waited.map_or(Duration::ZERO, Waited::time);
+        observer::admitted(self.terms.live, self.terms.origin, waited);
+    }
+
     fn poll(
         &self,
         entry: &mut Entry<'static>,
@@ -163,13 +191,15 @@ impl Way<'_> {
     ) -> Result<Passage<'static>, Rejection> {
         let claimed = passage.waited.map(|waited| waited.until);
         let began = claimed.unwrap_or_else(time::now);
-        board(
+        let boarded = board(
             side,
             self.breakers,
             self.terms.timeout,
             Some(began),
             passage,
-        )
+        )?;
+        self.tell(&boarded);
+        Ok(boarded)
     }
 
     /// Where nobody is rejected nobody waits, and a call that a breaker has no place for is let in and counted.
@@ -196,8 +226,10 @@ impl Way<'_> {
                 Poll::Ready(entered.map(Passage::at_once))
             }
         };
-        if let Poll::Ready(Err(_)) = polled {
-            side.end(Outcome::Unstarted);
+        match &polled {
+            Poll::Ready(Ok(passage)) => self.tell(passage),
+            Poll::Ready(Err(_)) => side.end(Outcome::Unstarted),
+            Poll::Pending => {}
         }
         polled
     }
@@ -223,7 +255,7 @@ impl Way<'_> {
         }
         Queues::As(
             operation
-                .and_then(|breaker| breaker.mark())
+                .and_then(|breaker| breaker.operation())
                 .unwrap_or_default(),
         )
     }

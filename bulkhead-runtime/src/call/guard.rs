@@ -5,6 +5,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
@@ -150,16 +151,28 @@ where
             None if this.body.is_none() => panic!("polled again after it had ended"),
             None => {
                 let live = this.function.live();
-                let entered = match deadline {
-                    None => live.gate.try_enter(),
-                    Some(deadline) => live.gate.try_enter_by(deadline),
+                let at_once = match deadline {
+                    None => live.gate.enter_at_once(),
+                    Some(_) => None,
                 };
-                match entered {
-                    Ok(flight) => flight,
-                    Err(rejection) => {
-                        this.body.set(None);
-                        let error = reject(live, this.function.origin(live), rejection);
-                        return Poll::Ready(judge(Ask::Reject(error)).rejected());
+                if let Some(flight) = at_once {
+                    flight
+                } else {
+                    let entered = match deadline {
+                        None => live.gate.try_enter_slowly(),
+                        Some(deadline) => live.gate.try_enter_by(deadline),
+                    };
+                    let origin = this.function.origin(live);
+                    match entered {
+                        Ok(flight) => {
+                            observer::admitted(live, origin, Duration::ZERO);
+                            flight
+                        }
+                        Err(rejection) => {
+                            this.body.set(None);
+                            let error = reject(live, origin, rejection);
+                            return Poll::Ready(judge(Ask::Reject(error)).rejected());
+                        }
                     }
                 }
             }

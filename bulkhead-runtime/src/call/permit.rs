@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 use std::thread;
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
@@ -14,6 +15,7 @@ use super::side::Watched;
 use crate::admission::{Entry, Flight, Rejection};
 use crate::error::BulkheadError;
 use crate::frame;
+use crate::observer;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::{Live, Partition};
 use crate::time::{Instant, Timer};
@@ -41,7 +43,9 @@ impl Permit<'_> {
         let entered = if frame::is_due() || live.breaker().is_some() {
             try_enter_under(live)
         } else {
-            live.gate.try_enter().map(ByHand::unwatched)
+            let at_once = live.gate.enter_at_once();
+            let entered = at_once.map_or_else(|| try_enter_slowly(live), Ok);
+            entered.map(ByHand::unwatched)
         };
         match entered {
             Ok(by_hand) => Ok(Self::new(by_hand)),
@@ -105,6 +109,13 @@ impl ByHand {
         }
         self.flight.means(outcome);
     }
+}
+
+#[cold]
+fn try_enter_slowly(live: &'static Live) -> Result<Flight<'static>, Rejection> {
+    let flight = live.gate.try_enter_slowly()?;
+    observer::admitted(live, Terms::of(live, None).origin, Duration::ZERO);
+    Ok(flight)
 }
 
 /// Under a deadline or a breaker: the way in of every call, which is over in one poll if it never queues.

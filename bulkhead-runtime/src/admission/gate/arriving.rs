@@ -8,8 +8,8 @@ use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::terms::Terms;
-use crate::admission::waitlist::{Bound, Mark, SlotIndex};
-use crate::admission::word::{CEILING, Decision, Word};
+use crate::admission::waitlist::{Bound, Operation, SlotIndex};
+use crate::admission::word::{CEILING, Word};
 use crate::foreign::drop_harmlessly;
 use crate::mode::Mode;
 use crate::time::{self, Instant};
@@ -66,7 +66,8 @@ impl Gate {
     #[inline]
     pub(crate) fn enter_at_once(&self) -> Option<Flight<'_>> {
         let mut word = self.word();
-        while let Decision::Admit(next) = word.decide(self.limit()) {
+        while word.admits(self.limit()) {
+            let next = word.admitted();
             match self.exchange(word, next) {
                 Ok(()) => {
                     self.entrance.highest.raise(next.in_flight());
@@ -81,7 +82,8 @@ impl Gate {
     /// The usual rejection, decided without the lock, and counted.
     pub(in crate::admission) fn reject_at_once(&self) -> Option<Rejection> {
         let word = self.word();
-        let is_full = word.decide(self.limit()) == Decision::Reject && self.unclaimed() == 0;
+        // By `max` and not by the limit, which may be less. In a mode that rejects nobody no queue is full.
+        let is_full = word.is_full(self.max_now()) && self.unclaimed() == 0;
         is_full.then(|| self.reject_as_full(word, self.queue()))
     }
 
@@ -95,8 +97,9 @@ impl Gate {
             .map_or_else(|| self.try_enter_slowly(), Ok)
     }
 
+    /// The same where it is not the usual case.
     #[cold]
-    fn try_enter_slowly(&self) -> Result<Flight<'_>, Rejection> {
+    pub(crate) fn try_enter_slowly(&self) -> Result<Flight<'_>, Rejection> {
         if let Some(rejection) = self.reject_at_once() {
             return Err(rejection);
         }
@@ -175,7 +178,7 @@ impl Gate {
         now: Instant,
         until: Instant,
         bound: Bound,
-        mark: Mark,
+        operation: Operation,
     ) -> Settled<'_> {
         let mut waker = Some(waker.clone());
         let settled = self.decide_in_turn(Some(now), |ledger, word| {
@@ -194,7 +197,7 @@ impl Gate {
                     self.exchange(word, joined).ok()?;
                     ledger.highest_waiting = ledger.highest_waiting.max(waiting + 1);
                     let waker = waker.take().expect("it joins once");
-                    let slot = ledger.waitlist.join(waker, until, bound, mark);
+                    let slot = ledger.waitlist.join(waker, until, bound, operation);
                     let watch = ledger.waitlist.watch(slot);
                     Some(Settled::Queued { slot, watch })
                 }
@@ -221,6 +224,9 @@ impl Gate {
                 drop(ledger);
                 wake(waker);
             } else if let Some(decided) = decide(&mut ledger, self.word()) {
+                let turn = self.mark(&mut ledger);
+                drop(ledger);
+                turn.tell();
                 return decided;
             }
         }
@@ -228,7 +234,7 @@ impl Gate {
 
     /// A call that is observed and let in without room is counted here, once.
     fn look_for_room(&self, ledger: &mut Ledger, word: Word, newcomer: Newcomer) -> Look<'_> {
-        let has_room = word.has_room(self.limit());
+        let has_room = word.has_room(ledger.terms.permits());
         let is_observed = ledger.terms.mode == Mode::Observe;
         if word.is_closed() {
             ledger.closed += 1;

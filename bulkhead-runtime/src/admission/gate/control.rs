@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{Gate, Ledger, packed};
 use crate::admission::counts::Tally;
 use crate::admission::rejection::Rejection;
-use crate::admission::terms::Terms;
-use crate::admission::waitlist::Mark;
+use crate::admission::terms::{Terms, Watch};
+use crate::admission::waitlist::Operation;
 use crate::admission::word::Word;
 use crate::mode::Mode;
 use crate::sync::Ordering;
@@ -36,20 +36,31 @@ impl Gate {
     pub(crate) fn change(&self, change: impl FnOnce(&mut Terms)) {
         let mut ledger = self.ledger.lock();
         change(&mut ledger.terms);
-        let terms = ledger.terms;
+        self.go_by(&ledger);
+    }
+
+    /// Changes how closely it is watched, from its next settling on.
+    pub(crate) fn watch(&self, watch: Watch) {
+        let mut ledger = self.ledger.lock();
+        ledger.watch = watch;
+        self.go_by(&ledger);
+    }
+
+    fn go_by(&self, ledger: &Ledger) {
+        let Ledger { terms, watch, .. } = *ledger;
         let entrance = &self.entrance;
         entrance.max.store(terms.max, Ordering::Relaxed);
         entrance.queue.store(terms.queue, Ordering::Relaxed);
         entrance.wait.store(packed(terms.wait), Ordering::Relaxed);
         entrance.mode.store(terms.mode as u32, Ordering::Relaxed);
-        entrance.limit.store(terms.limit(), Ordering::Release);
+        entrance.limit.store(terms.limit(watch), Ordering::Release);
         let mut word = self.word();
-        while let Err(changed) = self.exchange(word, stands_for(word, &ledger)) {
+        while let Err(changed) = self.exchange(word, stands_for(word, ledger)) {
             word = changed;
         }
     }
 
-    /// Hands over what a change has made free.
+    /// Hands over what a change has made free, and tells what it has filled or relieved.
     pub(crate) fn settle(&self) {
         self.hand_over();
     }
@@ -65,23 +76,26 @@ impl Gate {
     }
 
     /// Lets nobody in any more. Those that wait are turned away; those in flight, and those that were
-    /// granted a permit, go on.
-    pub(crate) fn close(&self) {
-        self.set_closed(true);
+    /// granted a permit, go on. Tells whether it was open.
+    pub(crate) fn close(&self) -> bool {
+        let was_open = self.set_closed(true);
         while self.turn_one_away() {}
+        was_open
     }
 
-    /// Lets callers in again.
-    pub(crate) fn reopen(&self) {
-        self.set_closed(false);
+    /// Lets callers in again; tells whether it was closed.
+    pub(crate) fn reopen(&self) -> bool {
+        self.set_closed(false)
     }
 
-    fn set_closed(&self, closed: bool) {
+    /// Tells whether that changes anything.
+    fn set_closed(&self, closed: bool) -> bool {
         let _ledger = self.ledger.lock();
         let mut word = self.word();
         while let Err(changed) = self.exchange(word, word.with_closed(closed)) {
             word = changed;
         }
+        word.is_closed() != closed
     }
 
     fn turn_one_away(&self) -> bool {
@@ -97,10 +111,10 @@ impl Gate {
         true
     }
 
-    /// Turns those away that wait with this mark, or all that wait: a breaker has opened.
-    pub(crate) fn turn_away(&self, mark: Option<Mark>) {
+    /// Turns those away that wait for this operation, or all that wait: a breaker has opened.
+    pub(crate) fn turn_away(&self, operation: Option<Operation>) {
         let mut ledger = self.ledger.lock();
-        let wakers = ledger.waitlist.turn_away(mark);
+        let wakers = ledger.waitlist.turn_away(operation);
         if wakers.is_empty() {
             return;
         }

@@ -44,8 +44,8 @@ fn window(partition: &Partition) -> (u64, u64, u64) {
     (seen.calls, seen.failures, seen.slow)
 }
 
-fn judge(worked: &bool) -> Verdict {
-    if *worked {
+fn judge(worked: bool) -> Verdict {
+    if worked {
         Verdict::Success
     } else {
         Verdict::Failure
@@ -56,7 +56,11 @@ async fn call(
     partition: &Partition,
     body: impl Future<Output = bool>,
 ) -> Result<bool, BulkheadError> {
-    partition.call(body).timeout(ms(200)).classify(judge).await
+    partition
+        .call(body)
+        .timeout(ms(200))
+        .classify(|worked| judge(*worked))
+        .await
 }
 
 async fn fails(partition: &Partition) {
@@ -81,7 +85,7 @@ async fn is_turned_away(partition: &Partition) -> Duration {
 async fn open(partition: &Partition) {
     fails(partition).await;
     fails(partition).await;
-    assert_eq!(state(partition), BreakerState::Open);
+    assert_eq!(state(partition), BreakerState::Open, "two in a row");
 }
 
 #[tokio::test(start_paused = true)]

@@ -116,9 +116,7 @@ impl Function {
     /// The breaker of this operation alone.
     #[inline]
     pub(crate) fn breaker(&'static self, live: &'static Live) -> Option<&'static Breaker> {
-        if self.breaker.is_none() {
-            return None;
-        }
+        self.breaker.as_ref()?;
         #[cfg(feature = "test-util")]
         if crate::test::is_isolated() {
             return self.resolve(live);

@@ -467,7 +467,9 @@ mod tests {
         admitted(live, origin, Duration::from_millis(7));
         let told = "told-admissions None 7ms".to_owned();
         assert_eq!(*TOLD.lock(), [("all", told)]);
-        subscriptions.map(Subscription::unsubscribe);
+        for subscription in subscriptions {
+            subscription.unsubscribe();
+        }
         assert!(live.gate.enter_at_once().is_some(), "nobody asks any more");
     }
 }

@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::time::Duration;
 
 use crate::admission::Tally;
+use crate::breaker::{Breaker, BreakerSnapshot};
 use crate::mode::Mode;
 use crate::outcome::Outcomes;
 use crate::partition::Live;
@@ -53,6 +54,9 @@ pub struct Snapshot {
     pub mode: Mode,
     /// Whether it is [closed](crate::Partition::close).
     pub is_closed: bool,
+    /// Its breaker, if it has one, a moment later than the rest. Those of functions are among
+    /// [`Partition::breakers`](crate::Partition::breakers).
+    pub breaker: Option<BreakerSnapshot>,
     /// Calls that ever came.
     pub started: u64,
     /// Bodies that ever started.
@@ -159,6 +163,7 @@ impl Snapshot {
             highest_waiting: highest_waiting.into(),
             mode: terms.mode,
             is_closed,
+            breaker: live.breaker().map(Breaker::snapshot),
             headroom: max.saturating_sub(in_flight + granted),
             started: waiting + granted + admitted + rejected.total() + abandoned,
             admitted,

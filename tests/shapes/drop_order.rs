@@ -281,6 +281,14 @@ fn an_argument_in_a_format_string_is_an_argument() {
         ))),
         plain
     );
+    assert_eq!(
+        drops(finish(formatted::bounded(
+            Noted("a"),
+            Noted("name"),
+            Noted("b")
+        ))),
+        plain
+    );
 }
 
 #[bulkhead(name = "drop_order.rejected", max = 1)]

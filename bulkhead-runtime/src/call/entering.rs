@@ -253,10 +253,6 @@ impl Way<'_> {
         if !may_queue || terms.live.holder().is_some() {
             return Queues::Never;
         }
-        Queues::As(
-            operation
-                .and_then(|breaker| breaker.operation())
-                .unwrap_or_default(),
-        )
+        Queues::As(operation.and_then(Breaker::operation).unwrap_or_default())
     }
 }

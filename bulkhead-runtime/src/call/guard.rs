@@ -379,13 +379,12 @@ where
                 }
             }
         }
-        let bounds = match *this.bounded {
-            Some(bounds) => bounds,
-            None => {
-                let (by, is_own) = narrowed(function);
-                let bounds = Bounds::begin(this.run.as_mut(), function, by, is_own);
-                *this.bounded.insert(bounds)
-            }
+        let bounds = if let Some(bounds) = *this.bounded {
+            bounds
+        } else {
+            let (by, is_own) = narrowed(function);
+            let bounds = Bounds::begin(this.run.as_mut(), function, by, is_own);
+            *this.bounded.insert(bounds)
         };
         let _narrowed = bounds.0.map(frame::narrow);
         this.run

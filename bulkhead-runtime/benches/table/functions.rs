@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use bulkhead_runtime::{BulkheadError, bulkhead};
+use bulkhead_runtime::{BulkheadError, Verdict, bulkhead};
 use tokio::sync::Semaphore;
 
 /// What an application's error usually is.
@@ -31,6 +31,14 @@ pub(crate) async fn guarded_with_timeout(number: u64) -> Result<u64, AppError> {
 
 #[bulkhead(name = "admitted-contract", max = 64, deadline = 1s, breaker(slow = 500ms))]
 pub(crate) async fn guarded_with_contract(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+#[bulkhead(
+    name = "rejected-open", max = 64, timeout = 1s,
+    breaker(consecutive = 1, open_for = 1h, max_open_for = 1h), classify = |_: &_| Verdict::Failure,
+)]
+pub(crate) async fn guarded_and_open(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))
 }
 

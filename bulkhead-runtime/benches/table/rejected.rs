@@ -7,7 +7,9 @@ use bulkhead_runtime::partition;
 use tokio::runtime::Runtime;
 use tower::{Service, ServiceBuilder, ServiceExt};
 
-use crate::functions::{AppError, guarded_and_full, run_ready, semaphore_and_full};
+use crate::functions::{
+    AppError, guarded_and_full, guarded_and_open, run_ready, semaphore_and_full,
+};
 use crate::pair::{Goal, Ratio, Row};
 
 const CALLS: u64 = 50_000;
@@ -19,12 +21,24 @@ pub(crate) fn rows() -> Vec<Row> {
     let full = partition("rejected").expect("declared beside the function");
     let _held = full.try_enter().expect("it is free");
     let ours = || run_ready(CALLS, guarded_and_full);
+    // Its first call opens it, for an hour.
+    run_ready(1, guarded_and_open);
     vec![
         Row {
             situation: "rejected, full, queue 0, through the attribute".into(),
             beside: "failed tokio `try_acquire`, counted, error of that size",
             ratio: Ratio::of_pair(151, ours, || run_ready(CALLS, semaphore_and_full)),
             goal: Goal::AtMost(3.0),
+        },
+        Row {
+            situation: "rejected by an open breaker".into(),
+            beside: "failed tokio `try_acquire`, counted, error of that size",
+            ratio: Ratio::of_pair(
+                151,
+                || run_ready(CALLS, guarded_and_open),
+                || run_ready(CALLS, semaphore_and_full),
+            ),
+            goal: Goal::Report,
         },
         Row {
             situation: "rejected".into(),

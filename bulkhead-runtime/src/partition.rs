@@ -197,8 +197,9 @@ impl Partition {
     ///
     /// # Errors
     /// [`Full`](BulkheadError::Full) when neither a permit nor a place in the queue is free,
-    /// [`WaitTimeout`](BulkheadError::WaitTimeout) when the wait is over, and
-    /// [`Closed`](BulkheadError::Closed).
+    /// [`WaitTimeout`](BulkheadError::WaitTimeout) when the wait is over,
+    /// [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when the [`Deadline`](crate::Deadline) that holds here
+    /// comes first, [`BreakerOpen`](BulkheadError::BreakerOpen), and [`Closed`](BulkheadError::Closed).
     ///
     /// # Panics
     /// When it has to wait outside a tokio runtime with time enabled. Room and rejection need none.
@@ -238,7 +239,8 @@ impl Partition {
     ///
     /// # Errors
     /// [`Full`](BulkheadError::Full), [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when the
-    /// deadline comes first or has already passed, and [`Closed`](BulkheadError::Closed).
+    /// deadline, or the one that holds here, comes first or has already passed,
+    /// [`BreakerOpen`](BulkheadError::BreakerOpen), and [`Closed`](BulkheadError::Closed).
     ///
     /// # Panics
     /// As [`enter`](Self::enter).
@@ -268,7 +270,8 @@ impl Partition {
     /// Takes a permit if one is free and nobody waits for it. Needs no runtime.
     ///
     /// # Errors
-    /// [`Full`](BulkheadError::Full) and [`Closed`](BulkheadError::Closed).
+    /// [`Full`](BulkheadError::Full), [`DeadlineExceeded`](BulkheadError::DeadlineExceeded),
+    /// [`BreakerOpen`](BulkheadError::BreakerOpen) and [`Closed`](BulkheadError::Closed).
     #[inline]
     pub fn try_enter(&self) -> Result<Permit<'_>, BulkheadError> {
         Permit::try_take(self)
@@ -277,10 +280,13 @@ impl Partition {
     /// Runs `future` with a permit: waits, times and counts as an annotated function does.
     ///
     /// Nothing is counted before the first poll. See [`Call`] for a timeout and for what a returned
-    /// value means; unless told, every value counts as a success.
+    /// value means; unless told, every value counts as a success. Under a breaker, give it a timeout: without one, a
+    /// hang is only seen by `slow`, once its caller has left.
     ///
     /// # Errors
-    /// As [`enter`](Self::enter), and [`CallTimeout`](BulkheadError::CallTimeout).
+    /// As [`enter`](Self::enter), [`CallTimeout`](BulkheadError::CallTimeout), and
+    /// [`DeadlineExceeded`](BulkheadError::DeadlineExceeded) when the [`Deadline`](crate::Deadline) that holds here
+    /// passes while `future` runs.
     ///
     /// # Panics
     /// As [`enter`](Self::enter), and when a timeout has to be armed outside a tokio runtime.

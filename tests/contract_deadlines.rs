@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bulkhead_runtime::{BulkheadError, Deadline, Partition, Reason, bulkhead, partition};
-use common::{ON_PURPOSE, ms, panics_on_purpose_are_silent, poll_once};
+use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep};
 
@@ -217,4 +217,62 @@ async fn a_future_that_was_made_in_a_scope_and_is_polled_outside_has_none() {
         deadline.scope(made).await.expect("there is time"),
         Some(ms(5))
     );
+}
+
+/// Calls, failures and slow calls in the window of the breaker of its only function.
+fn seen(partition: &Partition) -> (u64, u64, u64) {
+    let breaker = partition.breakers().next().expect("that of the function");
+    let seen = breaker.snapshot();
+    (seen.calls, seen.failures, seen.slow)
+}
+
+/// Notes, when it is dropped, how many permits are out.
+struct Argument<'n>(&'n mut Vec<u64>);
+
+impl Drop for Argument<'_> {
+    fn drop(&mut self) {
+        self.0.push(find("contract-argument").snapshot().in_flight);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    Works,
+    Panics,
+    Hangs,
+}
+
+#[bulkhead(name = "contract-argument", max = 2, queue = 1, wait = 5ms, deadline = 50ms, breaker(min_calls = 100))]
+async fn holds(argument: Argument<'_>, how: How) -> Result<(), BulkheadError> {
+    match how {
+        How::Works => yield_now().await,
+        How::Panics => std::panic::panic_any(ON_PURPOSE.to_owned()),
+        How::Hangs => pending().await,
+    }
+    drop(argument);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_body_holds_is_gone_before_its_permit_is_back() {
+    panics_on_purpose_are_silent();
+    let mut notes = Vec::new();
+    holds(Argument(&mut notes), How::Works)
+        .await
+        .expect("it works");
+    let mut panics = Box::pin(holds(Argument(&mut notes), How::Panics));
+    let unwound = AssertUnwindSafe(|| poll_once(panics.as_mut()).is_ready());
+    catch_unwind(unwound).expect_err("it panics");
+    drop(panics);
+    let late = holds(Argument(&mut notes), How::Hangs).await;
+    assert_eq!(
+        late.expect_err("it hangs").reason(),
+        Reason::DeadlineExceeded
+    );
+    let mut left = Box::pin(holds(Argument(&mut notes), How::Hangs));
+    assert!(poll_once(left.as_mut()).is_pending());
+    drop(left);
+    assert_eq!(notes, [1; 4]);
+    assert_eq!(seen(find("contract-argument")), (3, 2, 0));
+    assert_idle(find("contract-argument"));
 }

@@ -99,6 +99,12 @@ mod shapes {
         Ok("fine")
     }
 
+    #[bulkhead(SHAPES, timeout = 1s, breaker())]
+    #[axum::debug_handler]
+    pub(super) async fn doubled_below() -> Result<&'static str, BulkheadError> {
+        Ok("fine")
+    }
+
     macro_rules! made {
         ($name:ident, $time:expr) => {
             #[bulkhead(SHAPES, deadline = $time, breaker())]
@@ -156,6 +162,7 @@ fn every_function_has_one_breaker_before_it_is_called() {
         "below",
         "by_default",
         "doubled",
+        "doubled_below",
         "feed",
         "feed",
         "generic",
@@ -174,13 +181,13 @@ fn every_function_has_one_breaker_before_it_is_called() {
     );
     assert!(SHAPES.breakers().all(|breaker| std::ptr::eq(
         breaker.partition(),
-        SHAPES.breakers().next().expect("eight").partition()
+        SHAPES.breakers().next().expect("nine").partition()
     )));
 }
 
 #[tokio::test]
 async fn methods_of_one_name_have_two_breakers_and_all_types_of_a_generic_one_have_one() {
-    use shapes::{Cats, Dogs, Feeds, SHAPES, doubled, generic, made_once};
+    use shapes::{Cats, Dogs, Feeds, SHAPES, doubled, doubled_below, generic, made_once};
     Cats.feed(false).await.expect_err("it fails");
     assert_eq!(
         Cats.feed(true).await.expect_err("it is open").reason(),
@@ -204,8 +211,10 @@ async fn methods_of_one_name_have_two_breakers_and_all_types_of_a_generic_one_ha
     );
 
     assert_eq!(doubled().await.expect("closed"), "fine");
+    assert_eq!(doubled_below().await.expect("closed"), "fine");
     made_once().await.expect("closed");
     assert_eq!(window(of(&SHAPES, "::doubled")), (1, 0, 0));
+    assert_eq!(window(of(&SHAPES, "::doubled_below")), (1, 0, 0));
 
     // A failure of the one is a failure of the other, which calls it; its rejection is not.
     Cats.below(false).await.expect_err("it fails");
@@ -316,4 +325,41 @@ async fn a_classify_that_panics_is_a_panic_of_the_call() {
         matches!(poll_once(std::pin::pin!(judged())), Poll::Ready(Err(_))),
         "open"
     );
+}
+
+#[bulkhead(name = "shapes-shared-name", max = 1, timeout = 50ms, breaker(consecutive = 1))]
+async fn one_of_the_name(body: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    body.await
+}
+
+#[bulkhead(name = "shapes-shared-name", max = 1, timeout = 50ms, breaker(consecutive = 1))]
+async fn other_of_the_name(body: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    body.await
+}
+
+#[bulkhead(name = "shapes-shared-name", max = 1)]
+async fn third_of_the_name(body: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    body.await
+}
+
+#[tokio::test(start_paused = true)]
+async fn functions_of_one_name_share_its_permits_and_not_their_breakers() {
+    let shared = find("shapes-shared-name");
+    assert_eq!(shared.breakers().count(), 2);
+    one_of_the_name(pending()).await.expect_err("it hangs");
+    let open = one_of_the_name(ready(Ok(()))).await;
+    assert_eq!(open.expect_err("it is open").reason(), Reason::BreakerOpen);
+    other_of_the_name(ready(Ok(())))
+        .await
+        .expect("its own is closed");
+    third_of_the_name(ready(Ok(()))).await.expect("it has none");
+    let held = shared.try_enter().expect("it is free");
+    for call in [
+        other_of_the_name(ready(Ok(()))).await,
+        third_of_the_name(ready(Ok(()))).await,
+    ] {
+        assert_eq!(call.expect_err("one permit for all").reason(), Reason::Full);
+    }
+    drop(held);
+    assert_idle(shared);
 }

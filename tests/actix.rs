@@ -70,6 +70,16 @@ async fn quota() -> Result<&'static str, BulkheadError> {
     Ok("fine")
 }
 
+#[bulkhead(name = "actix-breaker", max = 1, timeout = 5ms, breaker(consecutive = 1, open_for = 40s))]
+async fn breaker() -> Result<&'static str, BulkheadError> {
+    pending().await
+}
+
+#[bulkhead(name = "actix-deadline", max = 1, deadline = 5ms)]
+async fn deadline() -> Result<&'static str, BulkheadError> {
+    pending().await
+}
+
 /// Closing it is what opens it, for everybody.
 type Gate = Arc<Semaphore>;
 
@@ -110,6 +120,8 @@ fn serve_where(gate: Gate, may_half_close: bool) -> SocketAddr {
             .route("/hang", web::get().to(hang))
             .route("/wait", web::get().to(wait))
             .route("/quota", web::get().to(quota))
+            .route("/breaker", web::get().to(breaker))
+            .route("/deadline", web::get().to(deadline))
             .route("/left", web::get().to(left))
             .route("/left/heard", web::get().to(left_heard))
             .route("/left/broken", web::get().to(left_broken))
@@ -350,4 +362,39 @@ async fn a_client_whose_connection_breaks_gives_the_permit_back() {
     until("the permit is back", || broken.snapshot().in_flight == 0).await;
     assert_eq!(outcomes("actix-left-broken").cancelled, 1);
     assert_idle(broken);
+}
+
+#[tokio::test]
+async fn an_open_breaker_is_a_503_with_its_own_hint_and_a_deadline_that_passed_a_504() {
+    let server = serve();
+    let reply = ask(server, "/deadline").await;
+    assert_eq!(reply.status, 504);
+    assert!(
+        reply.body.contains(r#""reason":"deadline_exceeded""#),
+        "{}",
+        reply.body
+    );
+    assert!(reply.headers("retry-after").is_empty(), "{}", reply.head);
+
+    assert_eq!(ask(server, "/breaker").await.status, 504, "it hangs");
+    let reply = ask(server, "/breaker").await;
+    assert_eq!(reply.status, 503);
+    assert!(
+        reply.body.contains(r#""reason":"breaker_open""#),
+        "{}",
+        reply.body
+    );
+    let [seconds] = reply.headers("retry-after")[..] else {
+        panic!("one hint: {}", reply.head)
+    };
+    let seconds: u64 = seconds.parse().expect("whole seconds");
+    assert!((39..=48).contains(&seconds), "{seconds}");
+    assert_eq!(
+        partition("actix-breaker")
+            .unwrap()
+            .snapshot()
+            .rejected
+            .breaker_open,
+        1
+    );
 }

@@ -4,9 +4,10 @@
 mod common;
 
 use std::pin::pin;
+use std::task::Poll;
 
 use allocation_counter::measure;
-use bulkhead_runtime::{BulkheadError, BulkheadLayer, Partition, bulkhead, partition};
+use bulkhead_runtime::{BulkheadError, BulkheadLayer, Deadline, Partition, bulkhead, partition};
 use common::{ms, poll_once, queued};
 use tower::{Layer, Service, service_fn};
 
@@ -18,6 +19,28 @@ async fn plain(number: u64) -> Result<u64, BulkheadError> {
 #[bulkhead(name = "allocations-timeout", max = 2, timeout = 1s)]
 async fn timed(number: u64) -> Result<u64, BulkheadError> {
     tokio::task::yield_now().await;
+    Ok(number)
+}
+
+#[bulkhead(
+    name = "allocations-contract", max = 2, queue = 2, wait = 5ms, timeout = 1s, deadline = 2s, margin = 100ms,
+    breaker(slow = 500ms),
+)]
+async fn contracted(number: u64, yields: bool) -> Result<u64, BulkheadError> {
+    if yields {
+        tokio::task::yield_now().await;
+    }
+    Ok(number)
+}
+
+#[partition(name = "allocations-watched", max = 2, queue = 2, wait = 5ms, breaker())]
+static WATCHED: Partition;
+
+#[bulkhead(WATCHED, timeout = 1s)]
+async fn watched(number: u64, yields: bool) -> Result<u64, BulkheadError> {
+    if yields {
+        tokio::task::yield_now().await;
+    }
     Ok(number)
 }
 
@@ -149,4 +172,65 @@ fn hand_over_three_times(partition: &'static Partition) {
     for waiter in [first, second, third] {
         assert!(poll_once(waiter).is_ready(), "its turn");
     }
+}
+
+/// Polled until it is ready.
+fn runs<T>(call: impl Future<Output = Result<T, BulkheadError>>, polls: u32) {
+    let mut call = pin!(call);
+    for _ in 1..polls {
+        assert!(poll_once(call.as_mut()).is_pending(), "it yields");
+    }
+    assert!(
+        matches!(poll_once(call), Poll::Ready(Ok(_))),
+        "there is room, and time"
+    );
+}
+
+#[test]
+fn a_call_under_deadlines_and_closed_breakers_allocates_nothing() {
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let inherited = Deadline::after(ms(10_000));
+    let allocated = once_warm(|| {
+        for number in 0..200 {
+            runs(contracted(number, false), 1);
+            runs(contracted(number, true), 2);
+            runs(watched(number, false), 1);
+            runs(watched(number, true), 2);
+            runs(inherited.scope(contracted(number, true)), 2);
+            runs(inherited.scope(watched(number, true)), 2);
+            runs(inherited.scope(plain(number)), 1);
+            runs(inherited.scope(timed(number)), 2);
+        }
+    });
+    assert_eq!(allocated, 0);
+    for (name, least) in [
+        ("allocations-contract", 1_200),
+        ("allocations-watched", 1_200),
+    ] {
+        let partition = partition(name).unwrap();
+        assert!(partition.snapshot().outcomes.success >= least);
+        let breaker = partition.breakers().next().expect("it has one").snapshot();
+        assert!(breaker.calls >= least, "it has seen them: {breaker:?}");
+    }
+}
+
+#[test]
+fn a_call_that_a_breaker_or_a_deadline_rejects_allocates_nothing() {
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let full = queued("allocations-spent", 1, 1, ms(5));
+    let _isolated = bulkhead_runtime::test::isolate();
+    WATCHED.breaker().expect("it has one").force_open();
+    let spent = Deadline::after(ms(0));
+    let allocated = once_warm(|| {
+        for number in 0..200 {
+            assert!(poll_once(pin!(watched(number, true))).is_ready());
+            assert!(poll_once(pin!(spent.scope(contracted(number, true)))).is_ready());
+            assert!(poll_once(pin!(spent.scope(full.enter()))).is_ready());
+        }
+    });
+    assert_eq!(allocated, 0);
+    assert_eq!(WATCHED.snapshot().rejected.breaker_open, 400);
+    assert_eq!(full.snapshot().rejected.deadline, 400);
 }

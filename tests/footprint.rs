@@ -5,6 +5,9 @@ use bulkhead_runtime::{BulkheadError, Partition, bulkhead, partition};
 #[partition(name = "footprint-shared", max = 1)]
 static SHARED: Partition;
 
+#[partition(name = "footprint-watched", max = 1, breaker())]
+static WATCHED: Partition;
+
 macro_rules! functions {
     ($($(#[$attribute:meta])? $name:ident)*) => {$(
         $(#[$attribute])?
@@ -22,6 +25,8 @@ functions! {
     #[bulkhead(name = "footprint-queue", max = 1, queue = 1, wait = 5ms)] queued
     #[bulkhead(name = "footprint-both", max = 1, queue = 1, wait = 5ms, timeout = 1s)] both
     #[bulkhead(SHARED)] by_path
+    #[bulkhead(WATCHED, timeout = 1s)] watched
+    #[bulkhead(name = "footprint-contract", max = 1, queue = 1, wait = 5ms, timeout = 1s, deadline = 2s, margin = 5ms, breaker())] contract
 }
 
 #[test]
@@ -34,6 +39,8 @@ fn a_guarded_future_is_little_larger_than_the_plain_one() {
         ("with a queue", size_of_val(&queued(ARGUMENT)), 224),
         ("with both", size_of_val(&both(ARGUMENT)), 224),
         ("by path", size_of_val(&by_path(ARGUMENT)), 224),
+        ("below a breaker", size_of_val(&watched(ARGUMENT)), 404),
+        ("with a contract", size_of_val(&contract(ARGUMENT)), 404),
     ] {
         let more = size - plain;
         assert!(

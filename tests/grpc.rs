@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use axum::http;
 use bulkhead_runtime::{
-    BulkheadError, BulkheadLayer, FromBulkheadError, Outcomes, Partition, Policy, Verdict,
-    bulkhead, partition, register,
+    BreakerPolicy, BulkheadError, BulkheadLayer, Deadline, FromBulkheadError, Outcomes, Partition,
+    Policy, Verdict, bulkhead, partition, register,
 };
 use common::wire::{in_flight, soon, until};
 use common::{Crowd, assert_idle, ms, plain, poll_once, queued};
@@ -785,4 +785,78 @@ async fn a_channel_that_rejects_with_a_status_as_its_error_keeps_the_source() {
     assert_says(&status, Code::Unavailable, "FULL", ours);
     let source = status.source().and_then(|source| source.downcast_ref());
     assert!(matches!(source, Some(BulkheadError::Full(_))), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_breaker_and_deadlines_have_their_codes_and_say_when_to_come_back() {
+    #[bulkhead(name = "grpc-contract", max = 1, timeout = 50ms, deadline = 1s, breaker(consecutive = 1, open_for = 40s))]
+    async fn hangs() -> Result<(), Status> {
+        pending().await
+    }
+    let ours = partition("grpc-contract").unwrap();
+    let before = Deadline::after(Duration::ZERO)
+        .scope(hangs())
+        .await
+        .unwrap_err();
+    assert_says(&before, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", ours);
+    assert!(come_back_in(&before).0.is_some(), "it never ran");
+    let inside = Deadline::after(ms(20)).scope(hangs()).await.unwrap_err();
+    assert_says(&inside, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", ours);
+    assert_eq!(inside.message(), "the call took too long");
+    assert_eq!(come_back_in(&inside), (None, None));
+
+    assert_says(
+        &hangs().await.unwrap_err(),
+        Code::DeadlineExceeded,
+        "CALL_TIMEOUT",
+        ours,
+    );
+    let mut back = BTreeSet::new();
+    for _ in 0..40 {
+        let open = hangs().await.unwrap_err();
+        assert_says(&open, Code::Unavailable, "BREAKER_OPEN", ours);
+        assert_eq!(open.message(), "not available at the moment");
+        let (details, pushback) = come_back_in(&open);
+        let again = details.expect("it says when");
+        assert_eq!(pushback, Some(again.as_millis().to_string().as_str()));
+        back.insert(again);
+    }
+    let only = back.pop_first().expect("forty said it");
+    assert!(back.is_empty(), "to everybody the same: {back:?}");
+    assert!(
+        only >= ms(40_000),
+        "it is not cut to half a minute: {only:?}"
+    );
+
+    let breaker = ours.breakers().next().expect("that of the function");
+    breaker.force_open();
+    assert_eq!(
+        come_back_in(&hangs().await.unwrap_err()),
+        (None, None),
+        "nobody knows"
+    );
+}
+
+#[tokio::test]
+async fn statuses_of_the_servers_fault_open_the_breaker_before_a_channel() {
+    let breaker = BreakerPolicy::new().with_consecutive(2);
+    let policy = Policy::new(4).with_breaker(breaker);
+    let ours = register("grpc-breaker", policy).unwrap();
+    let (desk, _streams) = desk();
+    let crowd = Arc::clone(&desk.crowd);
+    let mut client = client(&serve_behind(ours, desk).await).await;
+    for code in [
+        Code::NotFound,
+        Code::Internal,
+        Code::InvalidArgument,
+        Code::Unavailable,
+        Code::Unknown,
+    ] {
+        let status = client.quote(fail_with(code as i32)).await.unwrap_err();
+        assert_eq!((status.code(), status.message()), (code, "as you wish"));
+    }
+    assert_eq!(crowd.ever(), 5);
+    let status = client.quote(any()).await.unwrap_err();
+    assert_says(&status, Code::Unavailable, "BREAKER_OPEN", ours);
+    assert_eq!(crowd.ever(), 5, "the service was not called");
 }

@@ -14,7 +14,10 @@ use axum::http::{Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Router, http};
-use bulkhead_runtime::{BulkheadError, BulkheadLayer, Partition, Policy, Verdict, register};
+use bulkhead_runtime::{
+    BreakerPolicy, BreakerState, BulkheadError, BulkheadLayer, Deadline, Partition, Policy,
+    Verdict, register,
+};
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, plain, poll_once, queued};
 use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -481,4 +484,109 @@ fn a_timeout_below_the_wait_is_refused() {
 #[should_panic = "`until_body` takes at least 1 ms"]
 fn a_body_of_no_time_is_refused() {
     let _ = BulkheadLayer::new(plain("layer-no-time", 1)).until_body(ms(0));
+}
+
+/// Its breaker opens on two failures in a row.
+fn touchy(name: &str) -> &'static Partition {
+    let breaker = BreakerPolicy::new()
+        .with_consecutive(2)
+        .with_probes(1)
+        .with_open_for(ms(100));
+    register(name, Policy::new(2).with_breaker(breaker)).expect("a name of its own")
+}
+
+fn state(partition: &Partition) -> BreakerState {
+    partition.breaker().expect("it has one").state()
+}
+
+#[tokio::test(start_paused = true)]
+async fn responses_of_5xx_open_the_breaker_and_then_the_service_is_not_called() {
+    let partition = touchy("layer-breaker");
+    let called = Arc::new(AtomicUsize::new(0));
+    let counting = {
+        let called = Arc::clone(&called);
+        move |path| {
+            called.fetch_add(1, Ordering::SeqCst);
+            answer(path)
+        }
+    };
+    let router = Router::new()
+        .route("/{status}", get(counting))
+        .layer(BulkheadLayer::new(partition));
+    for path in ["/500", "/404", "/502", "/503"] {
+        assert_eq!(state(partition), BreakerState::Closed, "before {path}");
+        ask(&router, path).await;
+    }
+    assert_eq!(
+        (state(partition), called.load(Ordering::SeqCst)),
+        (BreakerState::Open, 4)
+    );
+    let response = ask(&router, "/200").await;
+    assert_eq!(
+        (response.status().as_u16(), called.load(Ordering::SeqCst)),
+        (503, 4)
+    );
+    assert_eq!(
+        response.headers()["retry-after"],
+        "1",
+        "100 ms are less than a second"
+    );
+    tokio::time::advance(ms(120)).await;
+    assert_eq!(ask(&router, "/204").await.status(), 204);
+    assert_eq!(state(partition), BreakerState::Closed);
+    let s = partition.snapshot();
+    assert_eq!((s.admitted, s.rejected.breaker_open), (5, 1));
+    assert_idle(partition);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_fails_hangs_or_panics_opens_the_breaker_and_one_that_is_left_does_not() {
+    #[derive(Clone, Copy)]
+    enum How {
+        Works,
+        Fails,
+        Hangs,
+        Panics,
+    }
+    panics_on_purpose_are_silent();
+    let partition = touchy("layer-breaker-kinds");
+    let service = BulkheadLayer::new(partition)
+        .as_error()
+        .timeout(ms(50))
+        .layer(service_fn(|how| async move {
+            match how {
+                How::Works => Ok(()),
+                How::Fails => Err(BoxError::from(ON_PURPOSE)),
+                How::Hangs => pending().await,
+                How::Panics => std::panic::panic_any(ON_PURPOSE.to_owned()),
+            }
+        }));
+    for _ in 0..3 {
+        let call = Deadline::after(ms(20)).scope(service.oneshot(How::Hangs));
+        let error = call.await.expect_err("it hangs");
+        assert!(
+            matches!(
+                error.downcast_ref(),
+                Some(BulkheadError::DeadlineExceeded(_))
+            ),
+            "{error}"
+        );
+        let left = tokio::time::timeout(ms(20), service.oneshot(How::Hangs)).await;
+        left.expect_err("it hangs");
+    }
+    assert_eq!(partition.breaker().expect("it has one").snapshot().calls, 0);
+    for (one, other) in [(How::Fails, How::Hangs), (How::Panics, How::Fails)] {
+        for how in [one, How::Works, one, other] {
+            assert_eq!(state(partition), BreakerState::Closed);
+            drop(tokio::spawn(service.oneshot(how)).await);
+        }
+        assert_eq!(state(partition), BreakerState::Open);
+        let error = service.oneshot(How::Works).await.expect_err("it is open");
+        assert!(
+            matches!(error.downcast_ref(), Some(BulkheadError::BreakerOpen(_))),
+            "{error}"
+        );
+        partition.breaker().expect("it has one").reset();
+    }
+    assert_idle(partition);
 }

@@ -15,7 +15,10 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use axum::routing::get;
 use bulkhead_runtime::tower::HeldBody;
-use bulkhead_runtime::{BulkheadError, BulkheadLayer, CallTimeout, Outcomes, Partition, Verdict};
+use bulkhead_runtime::{
+    BreakerPolicy, BulkheadError, BulkheadLayer, CallTimeout, Outcomes, Partition, Policy, Verdict,
+    register,
+};
 use common::wire::{client, in_flight, request, serve, soon, until};
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, plain, queued};
 use http_body::{Body as _, Frame};
@@ -583,5 +586,113 @@ async fn a_body_that_is_dropped_before_its_announced_length_is_a_cancelled_call(
     body.frame().await.expect("a frame").expect("of data");
     drop(body);
     assert_eq!(partition.snapshot().outcomes.cancelled, 1);
+    assert_idle(partition);
+}
+
+/// It calls slow what takes 20 ms.
+fn watched(name: &str) -> &'static Partition {
+    let breaker = BreakerPolicy::new()
+        .with_slow(ms(20))
+        .with_min_calls(100)
+        .with_window(Duration::from_secs(3_600));
+    register(name, Policy::new(1).with_breaker(breaker)).expect("a name of its own")
+}
+
+/// Calls, failures and slow calls that its breaker has seen.
+fn seen(partition: &Partition) -> (u64, u64, u64) {
+    let seen = partition.breaker().expect("it has one").snapshot();
+    (seen.calls, seen.failures, seen.slow)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_hears_of_a_body_once_at_its_end_and_calls_no_download_slow() {
+    let partition = watched("wire-watched-long");
+    let (sender, response) = held(partition).await;
+    tokio::time::advance(LONG * 9 / 10).await;
+    assert_eq!(seen(partition), (0, 0, 0), "it goes on");
+    drop(sender);
+    response.into_body().collect().await.expect("it ends well");
+    assert_eq!(seen(partition), (1, 0, 0));
+
+    // What is slow is the head.
+    let late = service_fn(|()| async {
+        tokio::time::sleep(ms(20)).await;
+        Ok::<_, Infallible>(Response::new(Frames::of(&["one"])))
+    });
+    let layer = BulkheadLayer::new(partition)
+        .reject(|_| unreachable!("there is room"))
+        .until_body(LONG);
+    let response = layer.layer(late).oneshot(()).await;
+    let response = response.unwrap_or_else(|never| match never {});
+    response.into_body().collect().await.expect("it ends well");
+    assert_eq!(seen(partition), (2, 0, 1));
+    assert_idle(partition);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_verdict_of_trailers_of_an_error_and_of_a_cut_off_body_reaches_the_breaker_once() {
+    let partition = watched("wire-watched-ends");
+    let send = |frame| async {
+        let (sender, response) = held(partition).await;
+        sender.send(frame).await.expect("the body is there");
+        drop(sender);
+        response.into_body().collect().await.map(drop)
+    };
+    send(Ok(Frame::trailers(status("13"))))
+        .await
+        .expect("it ends well");
+    assert_eq!(seen(partition), (1, 1, 0));
+    send(Ok(Frame::trailers(status("5"))))
+        .await
+        .expect("it ends well");
+    assert_eq!(seen(partition), (2, 1, 0));
+    send(Err("the disk is gone".into()))
+        .await
+        .expect_err("it fails");
+    assert_eq!(seen(partition), (3, 2, 0));
+
+    let (_sender, response) = held(partition).await;
+    tokio::time::sleep(LONG + ms(1)).await;
+    assert_eq!(
+        seen(partition),
+        (4, 3, 0),
+        "cut off, though nobody reads it"
+    );
+    response
+        .into_body()
+        .collect()
+        .await
+        .expect_err("it was cut off");
+    assert_eq!(seen(partition), (4, 3, 0), "once");
+
+    let (_sender, response) = held(partition).await;
+    tokio::time::advance(LONG / 2).await;
+    drop(response);
+    assert_eq!(
+        seen(partition),
+        (4, 3, 0),
+        "that its client leaves says nothing"
+    );
+    assert_idle(partition);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_is_a_failure_is_one_for_the_breaker_however_its_body_ends() {
+    let partition = watched("wire-watched-head");
+    for (ends, failures) in [(true, 1), (false, 2)] {
+        let head = Response::builder().status(502).body(()).expect("a head");
+        let (sender, service) = one_stream_after(head);
+        let layer = BulkheadLayer::new(partition).until_body(LONG);
+        let response = layer.layer(service).oneshot(()).await;
+        let response = response.unwrap_or_else(|never| match never {});
+        assert_eq!(seen(partition).1, failures - 1, "its body is still to come");
+        if ends {
+            drop(sender);
+            response.into_body().collect().await.expect("it ends well");
+        } else {
+            drop(response);
+        }
+        assert_eq!(seen(partition), (failures, failures, 0));
+    }
     assert_idle(partition);
 }

@@ -290,3 +290,137 @@ fn a_closed_partition_says_so() {
     );
     assert!(["1", "2"].contains(&response.headers()["retry-after"].to_str().unwrap()));
 }
+
+/// What an axum route answers, without a socket, so that the paused clock holds.
+async fn answer(router: &Router, millis: &str) -> (u16, Option<String>, String) {
+    let request = axum::http::Request::get("/").header("x-request-timeout-ms", millis);
+    let request = request.body(axum::body::Body::empty()).expect("a request");
+    let response = tower::ServiceExt::oneshot(router.clone(), request).await;
+    let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+    let body = axum::body::to_bytes(body, 4_096).await.expect("a body");
+    let retry = head
+        .headers
+        .get("retry-after")
+        .map(|value| value.to_str().expect("a number").to_owned());
+    (
+        head.status.as_u16(),
+        retry,
+        String::from_utf8(body.to_vec()).expect("text"),
+    )
+}
+
+/// The body of the problem.
+fn problem(status: u16, title: &str, detail: &str, partition: &str, reason: &str) -> String {
+    format!(
+        r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}","partition":"{partition}","reason":"{reason}"}}"#
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_a_request_rejects_with_503_before_the_body_and_stops_with_504_in_it() {
+    #[bulkhead(name = "web-deadline", max = 1)]
+    async fn hangs() -> Result<(), BulkheadError> {
+        std::future::pending().await
+    }
+    #[bulkhead(name = "web-deadline-contract", max = 1, deadline = 10s, margin = 5ms, breaker(consecutive = 1))]
+    async fn hangs_too() -> Result<(), BulkheadError> {
+        std::future::pending().await
+    }
+    let capped = bulkhead_runtime::tower::DeadlineLayer::capped(Duration::from_secs(20));
+    for (name, router, stopped_after) in [
+        ("web-deadline", Router::new().route("/", get(hangs)), 50),
+        (
+            "web-deadline-contract",
+            Router::new().route("/", get(hangs_too)),
+            45,
+        ),
+    ] {
+        let router = router.layer(capped);
+        let start = tokio::time::Instant::now();
+        let (status, retry, body) = answer(&router, "0").await;
+        assert_eq!(status, 503);
+        assert!(matches!(retry.as_deref(), Some("1" | "2")), "{retry:?}");
+        let busy = "too many calls at the moment";
+        assert_eq!(
+            body,
+            problem(503, "Service Unavailable", busy, name, "deadline_exceeded")
+        );
+        assert_eq!(start.elapsed(), Duration::ZERO);
+
+        let (status, retry, body) = answer(&router, "50").await;
+        assert_eq!((status, retry), (504, None), "it ran");
+        let long = "the call took too long";
+        assert_eq!(
+            body,
+            problem(504, "Gateway Timeout", long, name, "deadline_exceeded")
+        );
+        assert_eq!(start.elapsed(), Duration::from_millis(stopped_after));
+        let s = partition(name).unwrap().snapshot();
+        assert_eq!(
+            (s.rejected.deadline, s.admitted, s.outcomes.timed_out),
+            (1, 1, 1)
+        );
+        // Its breaker, if it has one, has seen nothing: those were the client's.
+        assert_idle(partition(name).unwrap());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_breaker_says_until_when_in_whole_seconds_and_to_everybody_the_same() {
+    #[bulkhead(
+        name = "web-breaker", max = 1, timeout = 5ms, breaker(consecutive = 1, open_for = 90s, max_open_for = 90s),
+    )]
+    async fn hangs() -> Result<(), BulkheadError> {
+        std::future::pending().await
+    }
+    let router = Router::new().route("/", get(hangs));
+    assert_eq!(answer(&router, "").await.0, 504);
+    let error = hangs().await.expect_err("it is open");
+    let left = error.retry_after().expect("it says when");
+    assert!(
+        left > Duration::from_secs(30),
+        "{left:?} is not cut to half a minute"
+    );
+    let whole = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    for _ in 0..40 {
+        let (status, retry, body) = answer(&router, "").await;
+        assert_eq!((status, retry), (503, Some(whole.to_string())), "{left:?}");
+        let closed = "not available at the moment";
+        assert_eq!(
+            body,
+            problem(
+                503,
+                "Service Unavailable",
+                closed,
+                "web-breaker",
+                "breaker_open"
+            )
+        );
+    }
+    // Whoever comes back then is let through.
+    tokio::time::advance(Duration::from_secs(whole)).await;
+    assert_eq!(answer(&router, "").await.0, 504, "as a probe");
+}
+
+#[test]
+fn the_status_of_the_partition_holds_for_its_breaker_and_a_hand_says_nothing_of_when() {
+    use bulkhead_runtime::{BreakerPolicy, Policy};
+    let policy = Policy::new(1)
+        .with_status(429)
+        .with_breaker(BreakerPolicy::new());
+    let partition = bulkhead_runtime::register("web-breaker-429", policy).unwrap();
+    partition.breaker().expect("it has one").force_open();
+    let error = partition.try_enter().expect_err("it is open");
+    let response: axum::http::Response<String> = error.to_response();
+    assert_eq!(response.status(), 429);
+    assert!(!response.headers().contains_key("retry-after"));
+    let closed = "not available at the moment";
+    let expected = problem(
+        429,
+        "Too Many Requests",
+        closed,
+        "web-breaker-429",
+        "breaker_open",
+    );
+    assert_eq!(response.body(), &expected);
+}

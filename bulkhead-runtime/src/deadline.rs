@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
-use crate::frame;
+use crate::frame::{self, Setter};
 use crate::time::{self, Instant};
 
 /// The instant at which a caller has no more use for an answer.
@@ -88,9 +88,12 @@ impl Deadline {
     /// # Cancel safety
     /// That of `future`.
     pub fn scope<F: Future>(self, future: F) -> Scope<F> {
+        // Nearer to the end of the clock, tokio's timers panic.
+        let latest = Self::after(Duration::MAX);
         Scope {
             future,
-            deadline: self,
+            deadline: self.narrowed(latest),
+            setter: None,
         }
     }
 }
@@ -108,6 +111,7 @@ pin_project! {
         #[pin]
         future: F,
         deadline: Deadline,
+        setter: Option<Setter>,
     }
 }
 
@@ -116,7 +120,10 @@ impl<F: Future> Future for Scope<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        frame::narrowed(this.deadline.0, || this.future.poll(cx))
+        // Not before: it is set where it is polled, and not where it was made.
+        let setter = *this.setter.get_or_insert_with(Setter::new);
+        let _narrowed = frame::narrow(this.deadline.0, setter);
+        this.future.poll(cx)
     }
 }
 

@@ -104,7 +104,8 @@ impl<F: Fn(&Event<'_>) + Send + Sync + 'static> Observer for F {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A call was rejected: its body never ran.
+    /// A call was rejected: its body never ran. Told when its caller gets the error: one that was turned away while it
+    /// waited, and is dropped before it is polled, is counted and not told.
     #[non_exhaustive]
     Rejected {
         /// What rejected it.

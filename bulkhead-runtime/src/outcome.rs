@@ -55,7 +55,7 @@ pub struct Outcomes {
     pub failure: u64,
     /// The body returned, and its verdict was [`Verdict::Ignored`].
     pub ignored: u64,
-    /// The body was dropped when its `timeout` was over.
+    /// The body was dropped when its `timeout`, or the deadline, was over.
     pub timed_out: u64,
     /// The body panicked; or `classify` did, which looked at what it returned.
     pub panicked: u64,

@@ -185,6 +185,12 @@ impl Gate {
         deadline.checked_sub(expected).unwrap_or(deadline)
     }
 
+    /// The mean time of a call, as it was measured; zero where it was not.
+    #[inline]
+    pub(crate) fn expected(&self) -> Duration {
+        self.entrance.expected
+    }
+
     /// Whether it rejects.
     #[inline]
     pub(crate) fn mode_now(&self) -> Mode {

@@ -20,6 +20,8 @@ use super::transition::{BreakerState, BreakerTransition, Moves};
 use super::window::Totals;
 use super::word::{Answer, Word};
 use crate::sync::{AtomicU64, Mutex, Ordering};
+#[cfg(feature = "tower")]
+use crate::time;
 use crate::time::Stamp;
 
 /// A breaker. What it does is in the documentation of this module's parent.
@@ -42,7 +44,7 @@ impl BreakerCell {
     pub(crate) fn new(settings: Settings) -> Self {
         let machine = Machine::new(settings);
         Self {
-            word: AtomicU64::new(Word::of(&machine).0),
+            word: AtomicU64::new(Word::of(&machine, Stamp(1)).0),
             machine: Mutex::new(machine),
             seed: RandomState::new().build_hasher().finish(),
         }
@@ -86,23 +88,23 @@ impl BreakerCell {
 
     /// Lets no call pass until that is undone by hand.
     pub(crate) fn force_open(&self) -> Option<BreakerTransition> {
-        self.change(Machine::force_open)
+        self.change(Stamp::now(), Machine::force_open)
     }
 
     /// Lets every call pass and counts none, until that is undone by hand.
     pub(crate) fn disable(&self) -> Option<BreakerTransition> {
-        self.change(Machine::disable)
+        self.change(Stamp::now(), Machine::disable)
     }
 
     /// Closes, and forgets everything.
     pub(crate) fn reset(&self) -> Option<BreakerTransition> {
-        self.change(Machine::reset)
+        self.change(Stamp::now(), Machine::reset)
     }
 
     /// The state, and the calls in its window.
     pub(crate) fn snapshot(&self) -> (BreakerState, Totals) {
         let now = Stamp::now();
-        self.change(|machine| (machine.state(), machine.totals(now)))
+        self.change(now, |machine| (machine.state(), machine.totals(now)))
     }
 
     /// Whether nothing is wrong, and calls are many: a call that comes now need not look at the clock.
@@ -150,7 +152,7 @@ impl BreakerCell {
     #[cold]
     fn look_closer(&self, now: Stamp) -> (Look, Moves) {
         let jitter = self.jitter(now);
-        self.change(|machine| machine.look(now, jitter))
+        self.change(now, |machine| machine.look(now, jitter))
     }
 
     #[cold]
@@ -160,7 +162,8 @@ impl BreakerCell {
         expires_after: Duration,
     ) -> (Result<Watch<'_>, Rejected>, Moves) {
         let jitter = self.jitter(now);
-        let (result, moves) = self.change(|machine| machine.ticket(now, jitter, expires_after));
+        let (result, moves) =
+            self.change(now, |machine| machine.ticket(now, jitter, expires_after));
         (result.map(|ticket| self.watch(ticket)), moves)
     }
 
@@ -170,7 +173,7 @@ impl BreakerCell {
             return None;
         }
         let jitter = self.jitter(now);
-        self.change(|machine| machine.report(now, jitter, ticket, seen))
+        self.change(now, |machine| machine.report(now, jitter, ticket, seen))
     }
 
     fn watch(&self, ticket: Ticket) -> Watch<'_> {
@@ -186,12 +189,12 @@ impl BreakerCell {
     }
 
     /// The only way to the machine, so that no change can miss the word, and no look what the word has counted.
-    fn change<R>(&self, change: impl FnOnce(&mut Machine) -> R) -> R {
+    fn change<R>(&self, now: Stamp, change: impl FnOnce(&mut Machine) -> R) -> R {
         let mut machine = self.machine.lock();
-        let mut before = settled(&mut machine, self.word());
+        let mut before = settled(&mut machine, now, self.word());
         let result = change(&mut machine);
         loop {
-            let word = Word::of(&machine);
+            let word = Word::of(&machine, now);
             // Most results change nothing that the word tells; written all the same, it would have to travel
             // to every core that looks.
             let written = if word == before {
@@ -204,7 +207,7 @@ impl BreakerCell {
                     machine.granted(word.left().map_or(0, |(_, left)| left));
                     return result;
                 }
-                Err(changed) => before = settled(&mut machine, changed),
+                Err(changed) => before = settled(&mut machine, now, changed),
             }
         }
     }
@@ -222,6 +225,17 @@ impl Watch<'_> {
     pub(crate) fn saw(mut self, now: Stamp, seen: Seen) -> Option<BreakerTransition> {
         let ticket = self.ticket.take()?;
         self.breaker.report(now, ticket, seen)
+    }
+
+    /// A probe has so long from now before it has failed.
+    #[cfg(feature = "tower")]
+    pub(crate) fn extend(&self, longest: Duration) {
+        if let Some(ticket) = self.ticket.filter(|ticket| ticket.is_probe()) {
+            let now = time::now();
+            let until = Stamp::of(time::after(now, longest));
+            self.breaker
+                .change(Stamp::of(now), |machine| machine.extend(ticket, until));
+        }
     }
 
     /// The call succeeded, at once and without a look at the clock; `false` if that has to be told with the time.
@@ -250,7 +264,7 @@ impl Drop for Watch<'_> {
         {
             let now = Stamp::now();
             self.breaker
-                .change(|machine| machine.give_back(now, ticket));
+                .change(now, |machine| machine.give_back(now, ticket));
         }
     }
 }
@@ -263,9 +277,9 @@ impl fmt::Debug for BreakerCell {
 }
 
 /// Lets the machine know what the word has counted; nothing, if that was in an era that is over now.
-fn settled(machine: &mut Machine, word: Word) -> Word {
+fn settled(machine: &mut Machine, now: Stamp, word: Word) -> Word {
     if let Some((era, left)) = word.left() {
-        machine.settle(era, left);
+        machine.settle(now, era, left);
     }
     word
 }
@@ -302,7 +316,11 @@ mod tests {
 
     fn enter(breaker: &BreakerCell) -> Result<Watch<'_>, Rejected> {
         let (result, _moves) = breaker.enter(SECOND);
-        assert_eq!(breaker.word(), Word::of(&breaker.machine.lock()), "a copy");
+        assert_eq!(
+            breaker.word(),
+            Word::of(&breaker.machine.lock(), Stamp::now()),
+            "a copy"
+        );
         result
     }
 
@@ -311,7 +329,11 @@ mod tests {
             panic!("it does not pass: {:?}", breaker.snapshot());
         };
         let transition = watch.saw(Stamp::now(), seen);
-        assert_eq!(breaker.word(), Word::of(&breaker.machine.lock()), "a copy");
+        assert_eq!(
+            breaker.word(),
+            Word::of(&breaker.machine.lock(), Stamp::now()),
+            "a copy"
+        );
         transition
     }
 
@@ -505,32 +527,32 @@ mod tests {
     async fn successes_are_told_one_by_one_while_calls_are_rare_or_anything_is_wrong() {
         let breaker = breaker(1);
         let calls = |breaker: &BreakerCell| breaker.snapshot().1.calls;
-        for told in 1..=16 {
+        for told in 1..=256 {
             assert!(!breaker.is_calm(), "{told}");
             assert_eq!(call(&breaker, SUCCESS), None);
         }
-        assert!(breaker.is_calm(), "sixteen in one slice");
+        assert!(breaker.is_calm(), "as many in one slice");
         let mut watch = enter(&breaker).expect("it is closed");
         assert!(watch.succeeded_at_once());
         assert!(!breaker.is_calm(), "one was granted");
-        assert_eq!(calls(&breaker), 17);
+        assert_eq!(calls(&breaker), 257);
 
-        // What was granted counts in its slice, and is forgotten with it.
         advance(Duration::from_secs(10)).await;
         assert_eq!(calls(&breaker), 0);
+        assert!(!breaker.is_calm(), "a look at an old slice grants nothing");
 
         for _ in 0..16 {
             assert_eq!(call(&breaker, Seen::CutShort), None);
         }
         let slow = BreakerCell::new(BreakerPolicy::new().with_slow(SECOND).demanded());
-        for _ in 0..32 {
+        for _ in 0..512 {
             assert_eq!(call(&slow, SUCCESS), None);
         }
         assert!(slow.is_calm());
         assert_eq!(call(&slow, Seen::Success { slow: true }), None);
         assert!(!slow.is_calm(), "as long as the window remembers it");
         advance(Duration::from_secs(11)).await;
-        for _ in 0..16 {
+        for _ in 0..256 {
             assert_eq!(call(&slow, SUCCESS), None);
         }
         assert!(slow.is_calm());
@@ -539,17 +561,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_late_success_of_another_era_is_not_counted_in_the_word() {
         let breaker = breaker(1);
-        for _ in 0..64 {
+        for _ in 0..1_024 {
             assert_eq!(call(&breaker, SUCCESS), None);
         }
         let mut late = enter(&breaker).expect("it is closed");
         assert_eq!(breaker.reset(), None);
-        for _ in 0..64 {
+        for _ in 0..1_024 {
             assert_eq!(call(&breaker, SUCCESS), None);
         }
         assert!(breaker.is_calm());
         assert!(late.succeeded_at_once(), "nothing is left to tell");
-        assert_eq!(breaker.snapshot().1.calls, 64);
+        assert_eq!(breaker.snapshot().1.calls, 1_024);
     }
 
     #[tokio::test(start_paused = true)]

@@ -41,12 +41,12 @@ use crate::time::Stamp;
 /// is still seen, if `slow` is less than what callers wait. Without `slow`, a call that is left after its
 /// whole `timeout` is a failure.
 ///
-/// A guarded call inside is one that is polled by the body itself: what happens in a task that it
-/// [spawned](crate::spawn) is not noticed.
+/// A guarded call inside is also one in a task that was [spawned](crate::spawn) inside, not in one of a plain
+/// `tokio::spawn`. A deadline that the body has set by itself is none that the call has inherited.
 ///
 /// While a breaker is closed, has seen neither failures nor slow calls in its window, and is busy, most successes that
-/// are ready in their first poll read no clock: of those of a slice (a tenth of the window), up to one in sixteen, and
-/// 63 at the most, are counted exactly but as of the last one that did. A body that blocks its thread without ever
+/// are ready in their first poll read no clock: of those of a slice (a tenth of the window), up to one for 256 calls,
+/// and 63 at the most, are counted exactly, but as of the next one that does. A body that blocks its thread without ever
 /// waiting can then be slow unnoticed, and a `deadline` counts from its first wait.
 ///
 /// Results of calls that began before it opened change nothing afterwards. A probe that is dropped gives its

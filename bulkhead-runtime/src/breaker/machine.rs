@@ -59,6 +59,14 @@ pub(crate) struct Rejected {
     pub(crate) retry_after: Option<Duration>,
 }
 
+impl Rejected {
+    /// The later of two: forced open, which has no end, is later than any.
+    pub(crate) fn later(self, other: Self) -> Self {
+        let at = |rejected: Self| rejected.retry_after.unwrap_or(Duration::MAX);
+        if at(self) >= at(other) { self } else { other }
+    }
+}
+
 /// The right to make one call, and to report once how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "unless it is reported, a probe keeps its place until it expires, and reopens the breaker then"]
@@ -68,7 +76,7 @@ pub(crate) struct Ticket {
 }
 
 /// So many calls in a slice allow one to be told later.
-const CALLS_FOR_A_GRANT: u32 = 16;
+const CALLS_FOR_A_GRANT: u32 = 256;
 
 /// What the word has space for.
 pub(super) const MOST_GRANTS: u32 = 63;
@@ -107,14 +115,14 @@ impl Machine {
     /// again.
     ///
     /// Some only while nothing is wrong: no call in the window failed or was slow, so that no success can change
-    /// what the breaker does. And at most one for sixteen in the slice of the last one that was told: where calls
-    /// are rare each of them is told at once.
-    pub(super) fn grants(&self) -> u32 {
+    /// what the breaker does. And at most one for 256 in the slice of `now`: where calls are not many, each of them is
+    /// told at once.
+    pub(super) fn grants(&self, now: Stamp) -> u32 {
         match &self.phase {
             Phase::Closed {
                 window,
                 consecutive: 0,
-            } => (window.calm_calls() / CALLS_FOR_A_GRANT).min(MOST_GRANTS),
+            } => (window.calm_calls(now) / CALLS_FOR_A_GRANT).min(MOST_GRANTS),
             _ => 0,
         }
     }
@@ -123,13 +131,13 @@ impl Machine {
         self.granted = granted;
     }
 
-    /// Of those that were granted in `era`, so many are left. The others belong to the slice of the last success
-    /// that was told: they came after it, and while calls were many.
-    pub(super) fn settle(&mut self, era: u64, left: u32) {
+    /// Of those that were granted in `era`, so many are left. The others count as of `now`: too late rather than too
+    /// early, so that none is forgotten before its time.
+    pub(super) fn settle(&mut self, now: Stamp, era: u64, left: u32) {
         if let Phase::Closed { window, .. } = &mut self.phase
             && era == self.era
         {
-            window.record_more(self.granted.saturating_sub(left));
+            window.record_good(now, self.granted.saturating_sub(left));
             self.granted = left;
         }
     }
@@ -208,6 +216,15 @@ impl Machine {
             && ticket.era == self.era
         {
             probes.give_back(probe, now);
+        }
+    }
+
+    /// Gives a probe that is out a later end: it works, and what it does now may take its time.
+    pub(crate) fn extend(&mut self, ticket: Ticket, until: Stamp) {
+        if let (Phase::HalfOpen { probes, .. }, Some(probe)) = (&mut self.phase, ticket.probe)
+            && ticket.era == self.era
+        {
+            probes.extend(probe, until);
         }
     }
 

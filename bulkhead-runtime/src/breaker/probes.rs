@@ -58,6 +58,13 @@ impl Probes {
         self.out.iter().any(|out| out.number == number)
     }
 
+    pub(super) fn extend(&mut self, number: ProbeNumber, expires: Stamp) {
+        let out = self.out.iter_mut().find(|out| out.number == number);
+        if let Some(out) = out {
+            out.expires = out.expires.max(expires);
+        }
+    }
+
     /// One that has outlived its expiry stays out: it has failed, and whoever looks next is to see it.
     pub(super) fn give_back(&mut self, number: ProbeNumber, now: Stamp) {
         self.out

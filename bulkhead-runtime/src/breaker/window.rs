@@ -83,16 +83,20 @@ impl Window {
         bucket.slow = bucket.slow.saturating_add(sample.slow.into());
     }
 
-    /// Counts more calls, all good, in the slice in which the last one was recorded.
-    pub(crate) fn record_more(&mut self, calls: u32) {
+    /// Counts so many calls that were all good and ended at some time until `now`.
+    pub(crate) fn record_good(&mut self, now: Stamp, calls: u32) {
+        if calls == 0 {
+            return;
+        }
+        self.advance(self.slice_at(now));
         let bucket = &mut self.buckets[place(self.newest)];
         bucket.calls = bucket.calls.saturating_add(calls);
     }
 
-    /// The calls of the newest slice, if no call in any of them failed or was slow.
-    pub(crate) fn calm_calls(&self) -> u32 {
+    /// The calls of the slice of `now`, if no call in any of them failed or was slow.
+    pub(crate) fn calm_calls(&self, now: Stamp) -> u32 {
         let is_calm = |bucket: &Bucket| bucket.failures == 0 && bucket.slow == 0;
-        if self.buckets.iter().all(is_calm) {
+        if self.slice_at(now) == self.newest && self.buckets.iter().all(is_calm) {
             self.buckets[place(self.newest)].calls
         } else {
             0

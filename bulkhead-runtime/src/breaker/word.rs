@@ -54,10 +54,10 @@ pub(super) enum Answer {
 }
 
 impl Word {
-    pub(super) fn of(machine: &Machine) -> Self {
+    pub(super) fn of(machine: &Machine, now: Stamp) -> Self {
         let era = machine.era();
         match machine.state() {
-            BreakerState::Closed => Self::closed(era, machine.grants()),
+            BreakerState::Closed => Self::closed(era, machine.grants(now)),
             BreakerState::Disabled => Self::new(DISABLED, era << LEFT_BITS),
             BreakerState::ForcedOpen => Self::new(FORCED_OPEN, 0),
             BreakerState::HalfOpen => Self::new(HALF_OPEN, 0),

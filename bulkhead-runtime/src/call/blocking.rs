@@ -7,8 +7,9 @@ use std::pin::pin;
 use tokio::task::{JoinError, spawn_blocking};
 
 use super::permit::ByHand;
+use super::run::Terms;
 use crate::error::BulkheadError;
-use crate::frame::Carried;
+use crate::frame::{self, Carried};
 use crate::outcome::Outcome;
 use crate::partition::Partition;
 
@@ -20,11 +21,11 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
         let mut enter = pin!(partition.enter());
         poll_fn(|cx| enter.as_mut().poll_by_hand(cx)).await?
     };
-    let frame = Carried::current();
     let working = Working {
         work,
         by_hand,
-        frame,
+        terms: Terms::of(partition.live(), None),
+        frame: Carried::current(),
     };
     let working = spawn_blocking(move || working.run());
     match working.await.map_err(JoinError::try_into_panic) {
@@ -42,6 +43,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 struct Working<W> {
     work: W,
     by_hand: ByHand,
+    terms: Terms,
     frame: Carried,
 }
 
@@ -50,10 +52,14 @@ impl<T, W: FnOnce() -> T> Working<W> {
         let Self {
             work,
             mut by_hand,
+            terms,
             frame,
         } = self;
         by_hand.means(Outcome::Panicked);
-        let worth = frame.around(work);
+        let worth = frame.around(|| {
+            let _held = terms.held().map(|held| frame::hold(held, None));
+            work()
+        });
         by_hand.means(Outcome::Success);
         worth
     }

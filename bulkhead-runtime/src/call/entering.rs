@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::run::Terms;
 use super::side::{self, Breakers, Side};
-use crate::admission::{Entry, Obstacle, Passage, Patience, Queues, Rejection, Waited};
+use crate::admission::{Entry, Gate, Obstacle, Passage, Patience, Queues, Rejection, Waited};
 use crate::breaker::{Breaker, Look};
 use crate::frame;
 use crate::mode::Mode;
@@ -43,9 +43,10 @@ pub(super) fn poll<S: Side>(
     }
     let breakers = terms.breakers();
     // Here nobody asks for the deadline: a call that finds room, and ends at once, never needs it.
-    if until.is_none()
+    if S::IS_POLLED
+        && until.is_none()
         && entry.is_fresh()
-        && (frame::is_unasked() || !frame::is_due())
+        && may_go_unasked(&terms.live.gate)
         && side::is_calm(breakers)
         && terms.live.gate.mode_now() == Mode::Enforce
         && let Some(flight) = terms.live.gate.enter_at_once()
@@ -69,6 +70,14 @@ pub(super) fn poll<S: Side>(
         return way.poll_told(entry, timer, cx);
     }
     way.poll_watched(entry, side, timer, cx)
+}
+
+/// Whether no deadline holds, or one that nobody has asked for and that leaves enough for a call.
+fn may_go_unasked(gate: &Gate) -> bool {
+    match frame::left_unasked() {
+        Some(left) => left > gate.expected(),
+        None => !frame::is_due(),
+    }
 }
 
 /// The probe is taken now, with the permit in hand, and never while queueing.

@@ -14,7 +14,7 @@ use super::run::{Calm, Limit, Run, Terms, give_back, poll_body, reject};
 use super::side::{Alone, Watched};
 use crate::admission::Flight;
 use crate::error::BulkheadError;
-use crate::frame::{self, Ended};
+use crate::frame::{self, Ended, Setter};
 use crate::function::Function;
 use crate::observer;
 use crate::outcome::Outcome;
@@ -198,11 +198,13 @@ where
                         Poll::Pending
                     }
                     Bounded::Stopped(error) => {
+                        let live = this.function.live();
                         // A local, so that the permit is back even if the body's destructor panics.
                         let mut flight = this.parked.take().0.expect("put there above");
                         flight.means(Outcome::TimedOut);
                         this.body.set(None);
                         drop(flight);
+                        observer::timed_out(live, &error);
                         Poll::Ready(judge(Ask::Reject(error)).rejected())
                     }
                 }
@@ -300,11 +302,9 @@ impl Bound {
         if this.timer.poll_until(deadline, cx).is_pending() {
             return Bounded::Goes(bound);
         }
-        Ended::note_cut_short();
-        let live = function.live();
-        let error = Limit::of_deadline(deadline, *this.began).error(function.origin(live), None);
-        observer::timed_out(live, &error);
-        Bounded::Stopped(error)
+        Ended::note_stopped(frame::setter());
+        let origin = function.origin(function.live());
+        Bounded::Stopped(Limit::of_deadline(deadline, *this.began).error(origin, None))
     }
 }
 
@@ -372,7 +372,8 @@ where
                 Calm::Ended(returned) => return Poll::Ready(returned),
                 Calm::Rejected(error) => return Poll::Ready(judge(Ask::Reject(error)).rejected()),
                 Calm::Parked(by) => {
-                    *this.bounded = Some(Bounds::begin(this.run.as_mut(), function, by, true));
+                    this.run.as_mut().bounds(function.longest(), by);
+                    *this.bounded = Some(Bounds(by));
                     let parked = this.run.poll_parked(terms, by, cx);
                     let answer = |error| judge(Ask::Reject(error)).rejected();
                     return parked.map(answer);
@@ -382,30 +383,41 @@ where
         let bounds = if let Some(bounds) = *this.bounded {
             bounds
         } else {
-            let (by, is_own) = narrowed(function);
-            let bounds = Bounds::begin(this.run.as_mut(), function, by, is_own);
+            let bounds = Bounds::of(function);
+            let own = bounds.0.filter(|(_, setter)| *setter > frame::setter());
+            this.run.as_mut().bounds(function.longest(), own);
             *this.bounded.insert(bounds)
         };
-        let _narrowed = bounds.0.map(frame::narrow);
+        let _set = bounds.0.map(|(by, setter)| frame::set(by, setter));
         this.run
             .poll(terms, verdict, cx)
             .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
     }
 }
 
-/// The deadline of a call that has begun, if it has another than its caller.
+/// The deadline of a call that has begun, if it has another than its caller; and who has set it.
 #[derive(Debug, Clone, Copy)]
-struct Bounds(Option<Instant>);
+struct Bounds(Option<(Instant, Setter)>);
 
 impl Bounds {
-    fn begin<F: Future>(
-        run: Pin<&mut Run<F, Watched>>,
-        function: &'static Function,
-        by: Option<Instant>,
-        is_own: bool,
-    ) -> Self {
-        run.bounds(function.longest(), by.filter(|_| is_own));
-        Self(by)
+    /// Of a call that begins now.
+    fn of(function: &'static Function) -> Self {
+        if !function.has_deadline_keys() {
+            return Self(None);
+        }
+        let inherited = frame::deadline();
+        if function.depends_on_a_deadline() && inherited.is_none() {
+            observer::without_deadline(function.live(), function);
+        }
+        let narrowed = function.narrowed(inherited);
+        Self(narrowed.map(|(by, is_own)| {
+            let setter = if is_own {
+                Setter::new()
+            } else {
+                frame::setter()
+            };
+            (by, setter)
+        }))
     }
 }
 
@@ -413,22 +425,6 @@ impl Bounds {
 #[inline]
 fn may_be_calm(function: &'static Function) -> bool {
     function.timeout().is_none() && !function.depends_on_a_deadline() && !frame::is_due()
-}
-
-/// The deadline of a call that begins now, if it has another than its caller; and whether it is its own.
-fn narrowed(function: &'static Function) -> (Option<Instant>, bool) {
-    if !function.has_deadline_keys() {
-        return (None, false);
-    }
-    let inherited = frame::deadline();
-    if function.depends_on_a_deadline() && inherited.is_none() {
-        observer::without_deadline(function.live(), function);
-    }
-    let narrowed = function.narrowed(inherited);
-    (
-        narrowed.map(|(by, _)| by),
-        narrowed.is_some_and(|(_, is_own)| is_own),
-    )
 }
 
 impl<F, J> fmt::Debug for Guarded<F, J> {

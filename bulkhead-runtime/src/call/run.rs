@@ -15,7 +15,7 @@ use super::entering;
 use super::side::{Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
-use crate::frame::{self, Ended, Held};
+use crate::frame::{self, Alive, Ended, Held, Setter};
 use crate::observer;
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -109,6 +109,8 @@ pin_project! {
         timer: Timer,
         side: S,
         stage: Stage,
+        // For the tasks that were spawned inside: they can tell whether the call is over.
+        alive: Option<Alive>,
     }
 }
 
@@ -167,7 +169,7 @@ impl Terms {
 
     /// What a nested call has to know: only where it could wait for this one.
     #[inline]
-    fn held(&self) -> Option<Held> {
+    pub(super) fn held(&self) -> Option<Held> {
         (self.live.gate.queue() > 0).then_some(Held {
             live: self.live,
             function: self.origin.function,
@@ -181,10 +183,10 @@ impl<F: Future> Run<F, Watched> {
     pub(super) fn poll_parked(
         self: Pin<&mut Self>,
         terms: Terms,
-        by: Option<Instant>,
+        by: Option<(Instant, Setter)>,
         cx: &mut Context<'_>,
     ) -> Poll<BulkheadError> {
-        let _narrowed = by.map(frame::narrow);
+        let _set = by.map(|(by, setter)| frame::set(by, setter));
         let this = self.project();
         let Stage::Running(running) = this.stage else {
             unreachable!("a body that is parked runs")
@@ -203,9 +205,9 @@ impl<F: Future> Run<F, Watched> {
     pub(super) fn bounds(
         self: Pin<&mut Self>,
         longest: Option<Duration>,
-        own_deadline: Option<Instant>,
+        own: Option<(Instant, Setter)>,
     ) {
-        self.project().side.bounds(longest, own_deadline);
+        self.project().side.bounds(longest, own);
     }
 }
 
@@ -216,6 +218,7 @@ impl<F: Future, S: Side> Run<F, S> {
             timer: Timer::default(),
             side: S::default(),
             stage: Stage::Entering(Entry::default()),
+            alive: None,
         }
     }
 
@@ -244,8 +247,8 @@ impl<F: Future, S: Side> Run<F, S> {
             let entered = entering::poll(entry, this.side, &terms, None, true, timer, cx);
             match ready!(entered) {
                 Ok(passage) => {
-                    let is_bounded =
-                        terms.timeout.is_some() || frame::is_due() && !frame::is_unasked();
+                    let is_bounded = terms.timeout.is_some()
+                        || frame::is_due() && frame::left_unasked().is_none();
                     let began = this.side.began();
                     *this.stage = Stage::Running(Running::begin(passage, began, is_bounded));
                 }
@@ -265,9 +268,12 @@ impl<F: Future, S: Side> Run<F, S> {
             .expect("polled again after it had ended, in a panic");
         let mut polling = Polling::begin(this.side);
         let end = |output, verdict, flight| end(output, verdict, flight, polling.side());
-        let held = terms.held().map(frame::hold);
+        let held = terms.held();
+        let held = held.map(|held| frame::hold(held, this.alive.take()));
         let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
-        drop(held);
+        if let Some(held) = held {
+            *this.alive = held.end().filter(|_| polled.is_err());
+        }
         polling.end();
         match polled {
             Ok(output) => {
@@ -284,6 +290,7 @@ impl<F: Future, S: Side> Run<F, S> {
             this.side,
             cx
         ));
+        *this.alive = None;
         Poll::Ready(Err(limit.stop(&terms, this.body, this.side, this.stage)))
     }
 }
@@ -291,35 +298,33 @@ impl<F: Future, S: Side> Run<F, S> {
 /// A poll of the body: what ends inside it is noted, and if it unwinds the call has panicked.
 struct Polling<'s, S: Side> {
     side: &'s mut S,
-    before: Ended,
+    /// Until that is noted.
+    before: Option<Ended>,
     is_over: bool,
 }
 
 impl<'s, S: Side> Polling<'s, S> {
     #[inline]
     fn begin(side: &'s mut S) -> Self {
-        let before = if S::WATCHES {
-            Ended::so_far()
-        } else {
-            Ended::NOTHING
-        };
         Self {
             side,
-            before,
+            before: S::WATCHES.then(Ended::so_far),
             is_over: false,
         }
     }
 
     #[inline]
     fn side(&mut self) -> &mut S {
-        self.side.note_inside(self.before);
+        if let Some(before) = self.before.take() {
+            self.side.note_inside(before);
+        }
         self.side
     }
 
     #[inline]
     fn end(mut self) {
         self.is_over = true;
-        self.side.note_inside(self.before);
+        self.side();
     }
 }
 
@@ -327,7 +332,7 @@ impl<S: Side> Drop for Polling<'_, S> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_over {
-            self.side.end(Outcome::Panicked);
+            self.side().end(Outcome::Panicked);
         }
     }
 }
@@ -381,9 +386,11 @@ impl Limit {
         let Stage::Running(running) = std::mem::replace(stage, Stage::Over) else {
             unreachable!("a body that is stopped runs")
         };
-        if self.timeout.is_none() && !side.set_deadline(self.at) {
-            Ended::note_cut_short();
-            side.cut_short();
+        if self.timeout.is_none() {
+            Ended::note_stopped(frame::setter());
+            if !side.set_deadline(self.at) {
+                side.cut_short();
+            }
         }
         let error = self.error(terms.origin, running.waited);
         // A local, so that the permit is back even if the body's destructor panics.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::breaker::{Breaker, Look, Seen, Watch};
-use crate::frame::Ended;
+use crate::frame::{self, Ended, Inside, Setter};
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Stamp};
 
@@ -11,6 +11,9 @@ use crate::time::{self, Instant, Stamp};
 pub(crate) trait Side: Default {
     /// Whether there can be a breaker.
     const WATCHES: bool;
+
+    /// Whether somebody looks at the clock, if need be, when it has not ended at once.
+    const IS_POLLED: bool;
 
     /// The call has its permit and began then; `None` where nobody looked at the clock.
     ///
@@ -48,6 +51,7 @@ pub(crate) struct Alone;
 
 impl Side for Alone {
     const WATCHES: bool = false;
+    const IS_POLLED: bool = true;
 
     #[inline]
     fn board(
@@ -92,12 +96,12 @@ pub(crate) struct Watched {
     ran: Option<Duration>,
     /// The longest time that it can run, if it bounds that by itself.
     longest: Option<Duration>,
-    own_deadline: Option<Instant>,
+    /// The deadline that it has set by itself.
+    own: Option<(Instant, Setter)>,
     /// What its drop means.
     means: Option<Outcome>,
     is_cut_short: bool,
-    was_rejected_inside: bool,
-    was_cut_short_inside: bool,
+    inside: Inside,
 }
 
 /// The breakers before a call: of the operation, and of the partition.
@@ -113,20 +117,22 @@ pub(super) fn is_calm(breakers: Breakers) -> bool {
 pub(super) fn look(breakers: Breakers) -> Look {
     let mut look = Look::Pass;
     for breaker in breakers.into_iter().flatten() {
-        match breaker.look() {
-            Look::Pass => {}
-            Look::HalfOpen => look = Look::HalfOpen,
-            open @ Look::Open(_) => return open,
-        }
+        look = match (look, breaker.look()) {
+            // The one that is open for longer decides when to come back.
+            (Look::Open(one), Look::Open(other)) => Look::Open(one.later(other)),
+            (Look::Open(one), _) | (_, Look::Open(one)) => Look::Open(one),
+            (Look::HalfOpen, _) | (_, Look::HalfOpen) => Look::HalfOpen,
+            (Look::Pass, Look::Pass) => Look::Pass,
+        };
     }
     look
 }
 
 impl Watched {
     /// What bounds it by itself.
-    pub(super) fn bounds(&mut self, longest: Option<Duration>, own_deadline: Option<Instant>) {
+    pub(super) fn bounds(&mut self, longest: Option<Duration>, own: Option<(Instant, Setter)>) {
         self.longest = longest;
-        self.own_deadline = own_deadline;
+        self.own = own;
     }
 
     /// Watches a call that began in these eras, at no particular time.
@@ -142,11 +148,16 @@ impl Watched {
         self.means = Some(outcome);
     }
 
-    /// Its time stops; how it ends is still to come.
+    /// Its time stops; how it ends is still to come, within `longest`. How long it takes from here on, and whether it
+    /// comes to its end at all, is for its client to say, and nothing about the dependency.
     #[cfg(feature = "tower")]
-    pub(crate) fn stop_clock(&mut self) {
+    pub(crate) fn stop_clock(&mut self, longest: Duration) {
         if self.is_watched() {
+            self.is_cut_short = true;
             self.ran = Some(self.ran_until(time::now()));
+            for (_, watch) in self.watches.iter().flatten() {
+                watch.extend(longest);
+            }
         }
     }
 
@@ -161,14 +172,22 @@ impl Watched {
             .unwrap_or_else(|| now.saturating_duration_since(began))
     }
 
+    /// The last one outside of it that can have set a deadline.
+    fn callers(&self) -> Setter {
+        self.own.map_or_else(frame::setter, |(_, own)| own.before())
+    }
+
     /// What a breaker sees of it that calls a call slow from `slow` on.
-    fn seen(&self, outcome: Outcome, ran: Duration, slow: Option<Duration>) -> Seen {
+    fn seen(&self, outcome: Outcome, now: Instant, slow: Option<Duration>) -> Seen {
+        let ran = self.ran_until(now);
         let is_slow = slow.is_some_and(|slow| ran >= slow);
         let cut_short = || {
             if is_slow {
                 Seen::CutShort
-            } else if self.longest.is_some_and(|longest| ran >= longest) {
-                // Nobody polled it at the end of its own time.
+            } else if self.longest.is_some_and(|longest| ran >= longest)
+                || self.own.is_some_and(|(own, _)| own <= now)
+            {
+                // Nobody polled it at the end of its own time, or somebody inside was before it.
                 Seen::Failure { slow: false }
             } else {
                 Seen::Nothing
@@ -176,8 +195,8 @@ impl Watched {
         };
         match outcome {
             Outcome::Success => Seen::Success { slow: is_slow },
-            Outcome::Failure if self.was_rejected_inside => Seen::Nothing,
-            Outcome::Failure if self.was_cut_short_inside => cut_short(),
+            Outcome::Failure if self.inside.was_rejected() => Seen::Nothing,
+            Outcome::Failure if self.inside.was_stopped_by(self.callers()) => cut_short(),
             Outcome::TimedOut if self.is_cut_short => cut_short(),
             Outcome::Failure | Outcome::TimedOut | Outcome::Panicked => {
                 Seen::Failure { slow: is_slow }
@@ -190,6 +209,7 @@ impl Watched {
 
 impl Side for Watched {
     const WATCHES: bool = true;
+    const IS_POLLED: bool = true;
 
     fn board(
         &mut self,
@@ -221,14 +241,15 @@ impl Side for Watched {
         self.began
     }
 
+    #[inline]
     fn note_inside(&mut self, before: Ended) {
-        let now = Ended::so_far();
-        self.was_rejected_inside |= now.rejected != before.rejected;
-        self.was_cut_short_inside |= now.cut_short != before.cut_short;
+        if before.has_changed() {
+            before.note(&mut self.inside);
+        }
     }
 
     fn set_deadline(&self, deadline: Instant) -> bool {
-        self.own_deadline == Some(deadline)
+        self.own.is_some_and(|(own, _)| own == deadline)
     }
 
     fn cut_short(&mut self) {
@@ -252,10 +273,9 @@ impl Watched {
     #[inline(never)]
     fn tell(&mut self, outcome: Outcome) {
         let now = time::now();
-        let ran = self.ran_until(now);
         for at in 0..self.watches.len() {
             if let Some((breaker, watch)) = self.watches[at].take() {
-                let seen = self.seen(outcome, ran, breaker.slow());
+                let seen = self.seen(outcome, now, breaker.slow());
                 breaker.saw(watch, Stamp::of(now), seen);
             }
         }
@@ -274,6 +294,7 @@ impl Drop for Watched {
 /// One that is made only where there is a breaker.
 impl Side for Option<Box<Watched>> {
     const WATCHES: bool = true;
+    const IS_POLLED: bool = false;
 
     fn board(
         &mut self,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Event, Observer, Wants};
 use crate::admission::Watch;
 use crate::foreign::{drop_harmlessly, harmless};
+use crate::frame;
 use crate::partition::Live;
 use crate::sync::{StaticFlag, StaticMutex};
 
@@ -60,7 +61,8 @@ pub(super) fn tell<'e>(event: impl FnOnce() -> Event<'e>) {
 #[cold]
 #[inline(never)]
 fn make_and_tell<'e>(event: impl FnOnce() -> Event<'e>) {
-    tell_all(&event());
+    // What an observer does is no part of the call that it is told of.
+    frame::apart(|| tell_all(&event()));
 }
 
 fn tell_all(event: &Event<'_>) {
@@ -100,7 +102,7 @@ pub(super) fn add(observer: impl Observer) -> u64 {
     settle(&changed);
     for (live, episode) in saturated {
         let partition = live.partition;
-        harmless(|| observer.observe(&Event::Saturated { partition, episode }));
+        frame::apart(|| harmless(|| observer.observe(&Event::Saturated { partition, episode })));
     }
     id
 }

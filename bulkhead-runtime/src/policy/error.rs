@@ -92,6 +92,16 @@ pub enum PolicyError {
         /// What of it reply and clean-up need.
         margin: Option<Duration>,
     },
+    /// No call can be done in the time that it has.
+    #[non_exhaustive]
+    MeanNotBelowDeadline {
+        /// The mean time of a call, as it was measured.
+        mean: Duration,
+        /// The longest time of everything.
+        deadline: Duration,
+        /// What of it reply and clean-up need.
+        margin: Option<Duration>,
+    },
     /// A breaker of a function whose calls may run for ever.
     BreakerWithoutBound,
     /// The same, with the breaker of its partition.
@@ -337,6 +347,16 @@ impl PolicyError {
                 .str(") must be shorter than what a call has: ")
                 .left(deadline, margin)
                 .str(", and none would be slow; shorten `slow`, or remove it"),
+            Self::MeanNotBelowDeadline {
+                mean,
+                deadline,
+                margin,
+            } => text
+                .str("a call takes ")
+                .duration(mean)
+                .str(" (`measured`), and ")
+                .left(deadline, margin)
+                .str(": every call would be rejected; write a longer `deadline`"),
             Self::BreakerWithoutBound => text.str(
                 "`breaker` needs a `timeout` or a `deadline` beside it: a call that hangs would never end, and the breaker would never see it; write for example `timeout = 2s`",
             ),

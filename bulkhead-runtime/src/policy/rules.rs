@@ -99,6 +99,22 @@ pub(super) const fn check_slow_below_deadline(
     }
 }
 
+pub(super) const fn check_mean_below_deadline(
+    mean: Duration,
+    deadline: Duration,
+    margin: Option<Duration>,
+) -> Result<(), PolicyError> {
+    if less(mean, left(deadline, margin)) {
+        Ok(())
+    } else {
+        Err(PolicyError::MeanNotBelowDeadline {
+            mean,
+            deadline,
+            margin,
+        })
+    }
+}
+
 /// What a deadline leaves to wait and to run.
 pub(super) const fn left(deadline: Duration, margin: Option<Duration>) -> Duration {
     match margin {

@@ -109,7 +109,7 @@ impl BulkheadError {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let hint = self.retry_after()?;
         if self.reason() == Reason::BreakerOpen {
-            return Some(millis(hint));
+            return Some(millis(hint + Duration::from_nanos(999_999)));
         }
         Some(spread(millis(hint), millis(LONGEST_RETRY_AFTER)))
     }

@@ -12,7 +12,7 @@ use crate::admission::Flight;
 use crate::breaker::Breaker;
 use crate::call::side::{Breakers, Side, Watched};
 use crate::error::BulkheadError;
-use crate::frame::{self, Ended};
+use crate::frame::{self, Ended, Setter};
 use crate::mode::Mode;
 use crate::outcome::{Outcome, Verdict};
 use crate::time::{self, Instant};
@@ -24,7 +24,7 @@ pub(in crate::call) enum Calm<R> {
     /// It has ended.
     Ended(R),
     /// It was let in, and is to be polled on; with a deadline, if it has one of its own.
-    Parked(Option<Instant>),
+    Parked(Option<(Instant, Setter)>),
     /// A breaker has opened just now.
     Rejected(BulkheadError),
 }
@@ -42,7 +42,8 @@ impl<F: Future> Run<F, Watched> {
     ) -> Calm<F::Output> {
         let breakers = terms.breakers();
         let gate = &terms.live.gate;
-        if !are_calm(breakers) || gate.mode_now() != Mode::Enforce {
+        let is_left_enough = left.is_none_or(|left| left > gate.expected());
+        if !are_calm(breakers) || !is_left_enough || gate.mode_now() != Mode::Enforce {
             return Calm::Not;
         }
         let Some(flight) = gate.enter_at_once() else {
@@ -54,27 +55,31 @@ impl<F: Future> Run<F, Watched> {
             *this.stage = Stage::Over;
             return enter_late(this.side, this.stage, terms, breakers, flight);
         };
+        // Unless it parks: polled again after a panic, it has ended.
+        *this.stage = Stage::Over;
         let mut watching = Watching {
             tickets,
             side: this.side,
-            before: Ended::so_far(),
+            before: Some(Ended::so_far()),
             is_over: false,
         };
         let allowed = left.map(frame::allow);
-        let held = terms.held().map(frame::hold);
+        let held = terms.held().map(|held| frame::hold(held, None));
         let end = |output, verdict, flight| (output, verdict, flight);
         let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
-        drop(held);
+        let alive = match held {
+            Some(held) => held.end(),
+            None => None,
+        };
         let asked = if left.is_some() { frame::asked() } else { None };
         drop(allowed);
-        watching.is_over = true;
+        watching.end();
         match polled {
             Ok((output, verdict, mut flight)) => {
                 if verdict != Verdict::Success || !watching.tickets.succeed() {
                     watching.tell(verdict.into());
                 }
                 flight.means(verdict.into());
-                *this.stage = Stage::Over;
                 Calm::Ended(output)
             }
             Err(flight) => {
@@ -84,7 +89,9 @@ impl<F: Future> Run<F, Watched> {
                     began: None,
                     waited: None,
                 });
-                let by = |left| asked.unwrap_or_else(|| time::after(time::now(), left));
+                *this.alive = alive;
+                let by =
+                    |left| asked.unwrap_or_else(|| (time::after(time::now(), left), Setter::new()));
                 Calm::Parked(left.map(by))
             }
         }
@@ -163,17 +170,30 @@ impl Tickets {
 struct Watching<'s> {
     tickets: Tickets,
     side: &'s mut Watched,
-    before: Ended,
+    /// Until that is noted.
+    before: Option<Ended>,
     is_over: bool,
 }
 
 impl Watching<'_> {
+    #[inline]
+    fn end(&mut self) {
+        self.is_over = true;
+        self.note();
+    }
+
+    #[inline]
+    fn note(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.side.note_inside(before);
+        }
+    }
+
     /// From here on the side remembers.
     #[cold]
     #[inline(never)]
     fn park(&mut self) {
         self.side.watch(self.tickets.0);
-        self.side.note_inside(self.before);
     }
 
     #[cold]
@@ -188,6 +208,7 @@ impl Drop for Watching<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_over {
+            self.note();
             self.tell(Outcome::Panicked);
         }
     }

@@ -7,7 +7,7 @@ use crate::breaker::{self, BreakerPolicyError};
 use crate::partition::Partition;
 use crate::policy::rules::{
     check_deadline, check_fits, check_margin, check_margin_below_deadline,
-    check_slow_below_deadline, check_timeout, check_wait, less,
+    check_mean_below_deadline, check_slow_below_deadline, check_timeout, check_wait, less,
 };
 use crate::policy::{MIN_DURATION, Policy, PolicyError};
 
@@ -60,6 +60,11 @@ pub const fn policy_fits(
     margin: Option<Duration>,
 ) {
     fits(policy.queue(), policy.wait(), timeout, deadline, margin);
+    if let Some(measured) = policy.measured()
+        && leaves_time(deadline, margin)
+    {
+        demand(check_mean_below_deadline(measured.mean(), deadline, margin));
+    }
 }
 
 const fn leaves_time(deadline: Duration, margin: Option<Duration>) -> bool {

@@ -7,7 +7,7 @@ use http::Request;
 use tower::{Layer, Service};
 
 use crate::deadline::{Deadline, Scope};
-use crate::frame;
+use crate::frame::{self, Setter};
 use crate::policy::check;
 
 /// Gives every request a deadline: the cap, or sooner if its client says so.
@@ -110,7 +110,9 @@ where
         // The future may be polled by another task, where this one's deadline does not hold any more.
         let deadline = Deadline::current().map_or(capped, |current| capped.narrowed(current));
         // A service may look at it before it has made its future, as `PropagateDeadline` does.
-        let future = frame::narrowed(deadline.instant(), || self.service.call(request));
+        let narrowed = frame::narrow(deadline.instant(), Setter::new());
+        let future = self.service.call(request);
+        drop(narrowed);
         deadline.scope(future)
     }
 }

@@ -93,8 +93,9 @@ where
 
     fn answered(&self, response: Response<B>, mut held: Answered) -> Self::Response {
         let (parts, body) = response.into_parts();
-        // How long a download takes is for its client to say.
-        held.watched.stop_clock();
+        held.watched.stop_clock(self.longest);
+        // As its flight does, should the line below panic.
+        held.watched.means(Outcome::Panicked);
         let body = HeldBody::hold(held, self.longest, &parts, body);
         Response::from_parts(parts, body)
     }

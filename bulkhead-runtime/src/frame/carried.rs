@@ -1,0 +1,39 @@
+//! A frame on its way to another task.
+
+use std::sync::Arc;
+
+use super::due::{self, Setter};
+use super::held::{self, Distant};
+use super::inside::{self, Note};
+use crate::time::Instant;
+
+/// What a task takes along from where it was spawned.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    deadline: Option<(Instant, Setter)>,
+    held: Box<[Distant]>,
+    note: Option<Arc<Note>>,
+}
+
+impl Carried {
+    /// That of what is polled now.
+    pub(crate) fn current() -> Self {
+        Self {
+            deadline: due::deadline().map(|deadline| (deadline, due::setter())),
+            held: held::distant(),
+            note: inside::note_for_a_task(),
+        }
+    }
+
+    /// Polls in it.
+    pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let _held = held::hold_distant(&self.held);
+        let _due = self
+            .deadline
+            .map(|(deadline, setter)| due::narrow(deadline, setter));
+        match &self.note {
+            Some(note) => inside::noting(note, poll),
+            None => poll(),
+        }
+    }
+}

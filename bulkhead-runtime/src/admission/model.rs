@@ -19,7 +19,7 @@ use loom::thread;
 use super::gate::{Gate, Leaving, Over, Saturation, Settled, Turn, Watcher};
 use super::rejection::Rejection;
 use super::terms::Watch;
-use super::waitlist::{Bound, SlotIndex};
+use super::waitlist::{Bound, Operation, SlotIndex};
 use crate::mode::Mode;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
@@ -136,9 +136,14 @@ impl Woken {
     }
 }
 
+/// A newcomer that would wait.
+fn come<'g>(gate: &'g Gate, waker: &Waker, until: Instant) -> Settled<'g> {
+    gate.join(waker, time::now(), until, Bound::Wait, Operation::default())
+}
+
 /// Joins the queue of a gate that is full.
 fn join(gate: &Gate, waker: &Waker, until: Instant) -> SlotIndex {
-    match gate.join(waker, time::now(), until, Bound::Wait) {
+    match come(gate, waker, until) {
         Settled::Queued { slot, .. } => slot,
         _ => panic!("the gate is full, and the queue has a place"),
     }
@@ -198,7 +203,7 @@ fn assert_queue_is_full(gate: &Gate, is_full: bool) {
         is_full,
         "the flag says otherwise"
     );
-    match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+    match come(gate, Waker::noop(), in_time()) {
         Settled::Queued { slot, .. } => {
             assert!(!is_full, "it joins a full queue");
             gate.leave_queue(slot, Leaving::Abandoned);
@@ -335,7 +340,7 @@ fn closing_leaves_nobody_in_the_queue() {
             let gate = Arc::clone(&gate);
             move || assert!(gate.close(), "it was open")
         });
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::Queued { slot, .. } => {
                 closer.join().unwrap();
                 assert!(woken.is_woken());
@@ -424,7 +429,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
             }
         });
         let had_been_released = released.load(Ordering::Relaxed);
-        let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+        let newcomer = match come(&gate, Waker::noop(), in_time()) {
             Settled::Queued { slot, .. } => Some(slot),
             Settled::AtOnce(Err(Rejection::Full(load))) => {
                 assert!(!had_been_released, "the place of the waiter was free");
@@ -455,7 +460,7 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
             move || release(&gate)
         });
         let (woken, waker) = Woken::waker();
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
@@ -575,7 +580,7 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
             let gate = Arc::clone(&gate);
             thread::spawn(move || {
                 let (woken, waker) = Woken::waker();
-                match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+                match come(&gate, &waker, in_time()) {
                     Settled::Queued { slot, .. } => Some((slot, woken)),
                     Settled::AtOnce(Ok(flight)) => {
                         drop(flight);
@@ -745,7 +750,7 @@ fn queue_changes_for_a_newcomer(before: u32, waiting: u32, after: u32) {
         });
         let rejected = gate.reject_at_once().is_some();
         if !rejected {
-            match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+            match come(&gate, Waker::noop(), in_time()) {
                 Settled::Queued { slot, .. } => waiters.push(slot),
                 Settled::AtOnce(Err(Rejection::Full(_))) => {}
                 Settled::AtOnce(_) => panic!("there is no room"),
@@ -778,7 +783,7 @@ fn a_queue_that_is_taken_away_during_a_release_strands_nobody() {
             let gate = Arc::clone(&gate);
             move || release(&gate)
         });
-        let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+        let newcomer = match come(&gate, Waker::noop(), in_time()) {
             Settled::Queued { slot, .. } => Some(slot),
             Settled::AtOnce(Err(Rejection::Full(_))) => None,
             Settled::AtOnce(_) => panic!("the room is the waiter's"),
@@ -834,7 +839,7 @@ fn a_release_that_began_while_it_was_off_serves_who_has_joined_since() {
         });
         set(&gate, Mode::Enforce);
         let (woken, waker) = Woken::waker();
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
@@ -868,7 +873,7 @@ fn a_switch_a_newcomer_and_two_releases_at_once_strand_nobody() {
             move || set(&gate, Mode::Enforce)
         });
         let (woken, waker) = Woken::waker();
-        let queued = match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        let queued = match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 None

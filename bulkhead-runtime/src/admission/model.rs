@@ -19,7 +19,7 @@ use loom::thread;
 use super::gate::{Gate, Leaving, Over, Saturation, Settled, Turn, Watcher};
 use super::rejection::Rejection;
 use super::terms::Watch;
-use super::waitlist::{Bound, SlotIndex};
+use super::waitlist::{Bound, Operation, SlotIndex};
 use crate::mode::Mode;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
@@ -136,9 +136,14 @@ impl Woken {
     }
 }
 
+/// A newcomer that would wait.
+fn come<'g>(gate: &'g Gate, waker: &Waker, until: Instant) -> Settled<'g> {
+    gate.join(waker, time::now(), until, Bound::Wait, Operation::default())
+}
+
 /// Joins the queue of a gate that is full.
 fn join(gate: &Gate, waker: &Waker, until: Instant) -> SlotIndex {
-    match gate.join(waker, time::now(), until, Bound::Wait) {
+    match come(gate, waker, until) {
         Settled::Queued { slot, .. } => slot,
         _ => panic!("the gate is full, and the queue has a place"),
     }
@@ -198,7 +203,7 @@ fn assert_queue_is_full(gate: &Gate, is_full: bool) {
         is_full,
         "the flag says otherwise"
     );
-    match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+    match come(gate, Waker::noop(), in_time()) {
         Settled::Queued { slot, .. } => {
             assert!(!is_full, "it joins a full queue");
             gate.leave_queue(slot, Leaving::Abandoned);
@@ -335,7 +340,7 @@ fn closing_leaves_nobody_in_the_queue() {
             let gate = Arc::clone(&gate);
             move || assert!(gate.close(), "it was open")
         });
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::Queued { slot, .. } => {
                 closer.join().unwrap();
                 assert!(woken.is_woken());
@@ -424,7 +429,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
             }
         });
         let had_been_released = released.load(Ordering::Relaxed);
-        let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+        let newcomer = match come(&gate, Waker::noop(), in_time()) {
             Settled::Queued { slot, .. } => Some(slot),
             Settled::AtOnce(Err(Rejection::Full(load))) => {
                 assert!(!had_been_released, "the place of the waiter was free");
@@ -455,7 +460,7 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
             move || release(&gate)
         });
         let (woken, waker) = Woken::waker();
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
@@ -575,7 +580,7 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
             let gate = Arc::clone(&gate);
             thread::spawn(move || {
                 let (woken, waker) = Woken::waker();
-                match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+                match come(&gate, &waker, in_time()) {
                     Settled::Queued { slot, .. } => Some((slot, woken)),
                     Settled::AtOnce(Ok(flight)) => {
                         drop(flight);
@@ -745,7 +750,7 @@ fn queue_changes_for_a_newcomer(before: u32, waiting: u32, after: u32) {
         });
         let rejected = gate.reject_at_once().is_some();
         if !rejected {
-            match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+            match come(&gate, Waker::noop(), in_time()) {
                 Settled::Queued { slot, .. } => waiters.push(slot),
                 Settled::AtOnce(Err(Rejection::Full(_))) => {}
                 Settled::AtOnce(_) => panic!("there is no room"),
@@ -778,7 +783,7 @@ fn a_queue_that_is_taken_away_during_a_release_strands_nobody() {
             let gate = Arc::clone(&gate);
             move || release(&gate)
         });
-        let newcomer = match gate.join(Waker::noop(), time::now(), in_time(), Bound::Wait) {
+        let newcomer = match come(&gate, Waker::noop(), in_time()) {
             Settled::Queued { slot, .. } => Some(slot),
             Settled::AtOnce(Err(Rejection::Full(_))) => None,
             Settled::AtOnce(_) => panic!("the room is the waiter's"),
@@ -834,7 +839,7 @@ fn a_release_that_began_while_it_was_off_serves_who_has_joined_since() {
         });
         set(&gate, Mode::Enforce);
         let (woken, waker) = Woken::waker();
-        match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
@@ -868,7 +873,7 @@ fn a_switch_a_newcomer_and_two_releases_at_once_strand_nobody() {
             move || set(&gate, Mode::Enforce)
         });
         let (woken, waker) = Woken::waker();
-        let queued = match gate.join(&waker, time::now(), in_time(), Bound::Wait) {
+        let queued = match come(&gate, &waker, in_time()) {
             Settled::AtOnce(Ok(flight)) => {
                 drop(flight);
                 None
@@ -1122,4 +1127,419 @@ fn the_mode_changes_while_the_last_permit_comes_back() {
             assert_admits(&gate, 1);
         });
     }
+}
+
+/// Of the breaker that opens here, and of another one.
+const OURS: Operation = Operation(1);
+const OTHER: Operation = Operation(2);
+
+/// Joins the queue of a gate that is full, for an operation.
+fn join_as(gate: &Gate, operation: Operation, waker: &Waker) -> SlotIndex {
+    match gate.join(waker, time::now(), in_time(), Bound::Wait, operation) {
+        Settled::Queued { slot, .. } => slot,
+        Settled::AtOnce(_) => panic!("the gate is full, and the queue has a place"),
+    }
+}
+
+/// A breaker, as far as a gate is concerned: a word without ordering, like that of the real one.
+#[derive(Default)]
+struct Opened(crate::sync::AtomicU64);
+
+impl Opened {
+    /// As the breaker does that trips.
+    fn open(&self, gate: &Gate, operation: Option<Operation>) {
+        self.0.store(1, Ordering::Relaxed);
+        gate.turn_away(operation);
+    }
+
+    fn look(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 1
+    }
+}
+
+/// A waiter after its place was lost to a breaker: it learns that, and is not counted again.
+#[track_caller]
+fn assert_turned_away(gate: &Gate, slot: SlotIndex) {
+    let before = gate.tally().breaker_open;
+    let turn = gate.look(slot, Bound::Wait, in_time(), Waker::noop());
+    assert!(matches!(turn, Turn::Over(Over::Open)), "a breaker opened");
+    assert_eq!(
+        gate.tally().breaker_open,
+        before,
+        "counted before it looked"
+    );
+}
+
+/// What its breaker leaves of a call that has waited: its permit is given back, or its place is gone.
+fn learns_that_it_is_open(gate: &Gate, slot: SlotIndex) {
+    match gate.look(slot, Bound::Wait, in_time(), Waker::noop()) {
+        Turn::Admitted(mut flight, _) => flight.means(Outcome::Unstarted),
+        Turn::Over(Over::Open) => {}
+        Turn::Over(_) => panic!("neither late nor closed"),
+        Turn::Waiting => panic!("it waits before a breaker that is open"),
+    }
+}
+
+#[test]
+fn a_breaker_that_opens_while_a_call_joins_leaves_nobody_in_the_queue() {
+    for operation in [None, Some(OURS)] {
+        explore(1, 1, move |gate| {
+            take(&gate);
+            let opened = Arc::new(Opened::default());
+            let opener = thread::spawn({
+                let (gate, opened) = (Arc::clone(&gate), Arc::clone(&opened));
+                move || opened.open(&gate, operation)
+            });
+            let (woken, waker) = Woken::waker();
+            let slot = join_as(&gate, OURS, &waker);
+            let leaves = opened.look();
+            if leaves {
+                let over = gate.leave_queue(slot, Leaving::Open);
+                assert!(matches!(over, Over::Open), "whoever was first");
+            }
+            opener.join().unwrap();
+            if !leaves {
+                assert!(woken.is_woken(), "it sleeps before an open breaker");
+                assert_turned_away(&gate, slot);
+            }
+            let tally = gate.tally();
+            assert_eq!((tally.waiting, tally.breaker_open), (0, 1), "{tally:?}");
+            assert_queue_is_full(&gate, false);
+            release(&gate);
+            assert_admits(&gate, 1);
+        });
+    }
+}
+
+#[test]
+fn two_breakers_that_open_at_once_turn_a_waiter_away_once() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 1, 1, |gate| {
+        take(&gate);
+        let slot = join_as(&gate, OURS, Waker::noop());
+        let openers = [None, Some(OURS)].map(|operation| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || gate.turn_away(operation))
+        });
+        gate.leave_queue(slot, Leaving::Open);
+        for opener in openers {
+            opener.join().unwrap();
+        }
+        let tally = gate.tally();
+        assert_eq!((tally.waiting, tally.breaker_open), (0, 1), "{tally:?}");
+        assert_queue_is_full(&gate, false);
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn turning_one_operation_away_while_another_joins_keeps_that_in_its_order() {
+    explore(1, 4, |gate| {
+        take(&gate);
+        let [first, second, third] = [OTHER, OURS, OTHER].map(|operation| {
+            let (woken, waker) = Woken::waker();
+            (join_as(&gate, operation, &waker), woken)
+        });
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(Some(OURS))
+        });
+        let last = join_as(&gate, OTHER, Waker::noop());
+        opener.join().unwrap();
+        assert_turned_away(&gate, second.0);
+        let tally = gate.tally();
+        assert_eq!((tally.waiting, tally.breaker_open), (3, 1), "{tally:?}");
+        assert!(second.1.is_woken() && !first.1.is_woken() && !third.1.is_woken());
+        release(&gate);
+        for next in [first.0, third.0, last] {
+            assert_eq!(gate.tally().granted, 1, "one after the other");
+            assert_claims(&gate, next);
+        }
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_head_that_is_turned_away_during_a_release_passes_the_permit_on() {
+    explore(1, 2, |gate| {
+        take(&gate);
+        let head = join_as(&gate, OURS, Waker::noop());
+        let (second_woken, second_waker) = Woken::waker();
+        let second = join_as(&gate, OTHER, &second_waker);
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(Some(OURS))
+        });
+        release(&gate);
+        opener.join().unwrap();
+        learns_that_it_is_open(&gate, head);
+        let tally = gate.tally();
+        assert_eq!((tally.breaker_open, tally.outcomes.success), (1, 1));
+        assert!(second_woken.is_woken());
+        assert_claims(&gate, second);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn all_are_turned_away_during_a_release_and_a_newcomer_comes() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 1, 1, |gate| {
+        take(&gate);
+        let waiting = join_as(&gate, OURS, Waker::noop());
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(None)
+        });
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.try_enter().is_ok()
+        });
+        release(&gate);
+        opener.join().unwrap();
+        let admitted = newcomer.join().unwrap();
+        learns_that_it_is_open(&gate, waiting);
+        let tally = gate.tally();
+        assert_eq!((tally.breaker_open, tally.full), (1, u64::from(!admitted)));
+        assert_admits(&gate, 1);
+    });
+}
+
+/// A waiter of ours loses its place to a breaker, while somebody does that as well; then it was counted once, for
+/// one reason or the other.
+fn turned_away_beside(beside: impl Fn(&Gate, SlotIndex) + Copy + Send + Sync + 'static) {
+    explore(1, 1, move |gate| {
+        take(&gate);
+        let slot = join_as(&gate, OURS, Waker::noop());
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(Some(OURS))
+        });
+        beside(&gate, slot);
+        opener.join().unwrap();
+        let tally = gate.tally();
+        let counted = tally.breaker_open + tally.abandoned + tally.closed + tally.wait_timeout;
+        assert_eq!((tally.waiting, counted), (0, 1), "{tally:?}");
+        gate.leave_queue(slot, Leaving::Abandoned);
+        gate.reopen();
+        assert_queue_is_full(&gate, false);
+        release(&gate);
+        assert_eq!(gate.tally().outcomes.success, 1);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_waiter_that_leaves_while_it_is_turned_away_is_counted_once() {
+    turned_away_beside(|gate, slot| {
+        gate.leave_queue(slot, Leaving::Abandoned);
+    });
+}
+
+#[test]
+fn a_waiter_that_is_late_while_it_is_turned_away_is_counted_once() {
+    turned_away_beside(|gate, slot| {
+        gate.leave_queue(slot, Leaving::Late(Bound::Wait));
+    });
+}
+
+#[test]
+fn a_gate_that_closes_while_a_breaker_opens_counts_a_waiter_once() {
+    turned_away_beside(|gate, _| assert!(gate.close(), "it was open"));
+}
+
+#[test]
+fn a_waiter_that_is_overdue_while_it_is_turned_away_is_counted_once() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), long_over());
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(None)
+        });
+        gate.clear_overdue();
+        opener.join().unwrap();
+        let over = gate.leave_queue(slot, Leaving::Late(Bound::Wait));
+        let tally = gate.tally();
+        assert_eq!(tally.breaker_open + tally.wait_timeout, 1, "{tally:?}");
+        let is_open = matches!(over, Over::Open);
+        assert_eq!(is_open, tally.breaker_open == 1, "told as it was counted");
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn growing_while_a_breaker_opens_serves_who_is_left() {
+    explore(1, 2, |gate| {
+        take(&gate);
+        let ours = join_as(&gate, OURS, Waker::noop());
+        let (woken, waker) = Woken::waker();
+        let other = join_as(&gate, OTHER, &waker);
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                gate.change(|terms| terms.max = 2);
+                gate.settle();
+            }
+        });
+        gate.turn_away(Some(OURS));
+        operator.join().unwrap();
+        learns_that_it_is_open(&gate, ours);
+        assert_eq!(gate.tally().breaker_open, 1);
+        assert!(woken.is_woken());
+        assert_claims(&gate, other);
+        release(&gate);
+        assert_admits(&gate, 2);
+    });
+}
+
+#[test]
+fn a_queue_that_shrinks_while_a_breaker_opens_has_the_places_that_are_left() {
+    for after in [0, 1] {
+        explore(1, 2, move |gate| {
+            take(&gate);
+            let ours = join_as(&gate, OURS, Waker::noop());
+            let other = join_as(&gate, OTHER, Waker::noop());
+            let operator = thread::spawn({
+                let gate = Arc::clone(&gate);
+                move || set_queue(&gate, after)
+            });
+            gate.turn_away(Some(OURS));
+            operator.join().unwrap();
+            assert_turned_away(&gate, ours);
+            assert_queue_is_full(&gate, true);
+            release(&gate);
+            assert_claims(&gate, other);
+            take(&gate);
+            assert_queue_is_full(&gate, after == 0);
+            release(&gate);
+            assert_admits(&gate, 1);
+        });
+    }
+}
+
+#[test]
+fn a_waker_that_is_new_while_it_is_turned_away_is_woken_or_not_needed() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let ((_, old), (woken, new)) = (Woken::waker(), Woken::waker());
+        let slot = join_as(&gate, OURS, &old);
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(Some(OURS))
+        });
+        let turn = gate.look(slot, Bound::Wait, in_time(), &new);
+        opener.join().unwrap();
+        match turn {
+            Turn::Waiting => {
+                assert!(woken.is_woken(), "by the waker that it left last");
+                assert_turned_away(&gate, slot);
+            }
+            Turn::Over(over) => assert!(matches!(over, Over::Open), "for that reason"),
+            Turn::Admitted(..) => panic!("there is no room"),
+        }
+        assert_eq!(gate.tally().breaker_open, 1);
+        release(&gate);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn a_permit_without_a_probe_goes_on_to_who_has_joined_and_counts_as_a_rejection() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let unstarted = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate_flight(&gate).means(Outcome::Unstarted)
+        });
+        let (woken, waker) = Woken::waker();
+        match come(&gate, &waker, in_time()) {
+            Settled::AtOnce(Ok(flight)) => {
+                drop(flight);
+                unstarted.join().unwrap();
+            }
+            Settled::Queued { slot, .. } => {
+                unstarted.join().unwrap();
+                assert!(woken.is_woken(), "a waiter that the release did not see");
+                assert_claims(&gate, slot);
+            }
+            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+        }
+        let tally = gate.tally();
+        assert_eq!((tally.breaker_open, tally.outcomes.cancelled), (1, 1));
+        assert_eq!(tally.outcomes.success, 0, "{tally:?}");
+        told.agrees(&gate, false);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn two_permits_without_a_probe_serve_two_waiters() {
+    explore_bounded(Some(PREEMPTIONS_OF_THREE), 2, 2, |gate| {
+        take(&gate);
+        take(&gate);
+        let waiters = [(); 2].map(|()| join(&gate, Waker::noop(), in_time()));
+        let threads = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || gate_flight(&gate).means(Outcome::Unstarted))
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let tally = gate.tally();
+        assert_eq!((tally.granted, tally.breaker_open), (2, 2), "{tally:?}");
+        for slot in waiters {
+            assert_claims(&gate, slot);
+        }
+        assert_admits(&gate, 2);
+    });
+}
+
+#[test]
+fn who_is_turned_away_from_a_saturated_gate_leaves_the_flag_that_is_due() {
+    explore_told(None, 1, 1, |gate, told| {
+        watch(&gate, Watch::Saturation);
+        take(&gate);
+        let slot = join_as(&gate, OURS, Waker::noop());
+        let opener = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.turn_away(None)
+        });
+        release(&gate);
+        opener.join().unwrap();
+        let is_granted = gate.tally().granted == 1;
+        told.agrees(&gate, is_granted);
+        learns_that_it_is_open(&gate, slot);
+        told.agrees(&gate, false);
+        assert_admits(&gate, 1);
+    });
+}
+
+#[test]
+fn off_and_back_while_a_breaker_opens_lets_the_waiter_in_or_turns_it_away() {
+    explore(1, 1, |gate| {
+        take(&gate);
+        let slot = join_as(&gate, OURS, Waker::noop());
+        let operator = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || {
+                set(&gate, Mode::Off);
+                set(&gate, Mode::Enforce);
+            }
+        });
+        gate.turn_away(Some(OURS));
+        operator.join().unwrap();
+        let tally = gate.tally();
+        assert_eq!(
+            u64::from(tally.granted) + tally.breaker_open,
+            1,
+            "{tally:?}"
+        );
+        learns_that_it_is_open(&gate, slot);
+        release(&gate);
+        let tally = gate.tally();
+        assert_eq!((tally.breaker_open, tally.outcomes.success), (1, 1));
+        assert_admits(&gate, 1);
+    });
 }

@@ -291,6 +291,9 @@ fn rejected(until: Stamp, now: Stamp) -> Option<Rejected> {
     })
 }
 
+#[cfg(all(test, bulkhead_loom))]
+mod model;
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Barrier, mpsc};

@@ -7,8 +7,10 @@ use std::pin::pin;
 use tokio::task::{JoinError, spawn_blocking};
 
 use super::permit::ByHand;
+use super::run::Terms;
 use crate::error::BulkheadError;
 use crate::frame::Carried;
+use crate::observer::Traced;
 use crate::outcome::Outcome;
 use crate::partition::Partition;
 
@@ -16,13 +18,16 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     partition: &Partition,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BulkheadError> {
-    let by_hand = {
+    let (by_hand, waited) = {
         let mut enter = pin!(partition.enter());
         poll_fn(|cx| enter.as_mut().poll_by_hand(cx)).await?
     };
     let frame = Carried::current();
+    // Here, where the span that it belongs to is entered: on the thread that works none is.
+    let traced = Traced::begin(Terms::of(partition.live(), None).origin, waited);
     let working = Working {
         work,
+        traced,
         by_hand,
         frame,
     };
@@ -41,6 +46,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 /// cancelled, and the work is gone before its permit is free.
 struct Working<W> {
     work: W,
+    traced: Traced,
     by_hand: ByHand,
     frame: Carried,
 }
@@ -51,9 +57,11 @@ impl<T, W: FnOnce() -> T> Working<W> {
             work,
             mut by_hand,
             frame,
+            traced,
         } = self;
         by_hand.means(Outcome::Panicked);
-        let worth = frame.around(work);
+        let worth = frame.around(|| traced.around(work));
+        traced.close();
         by_hand.means(Outcome::Success);
         worth
     }

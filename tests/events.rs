@@ -1,4 +1,4 @@
-//! One event for the first rejection, then at most one a second; and a listener that panics.
+//! One event for the first rejection, then at most one a second; what breakers say; and a listener that panics.
 
 #![expect(clippy::disallowed_types, reason = "a listener may lock as it likes")]
 
@@ -6,9 +6,14 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use bulkhead_runtime::{BulkheadError, bulkhead, dependency, partition};
+use bulkhead_runtime::{
+    Breaker, BreakerPolicy, BulkheadError, Deadline, Policy, Verdict, bulkhead, dependency,
+    partition, register,
+};
 use common::{assert_idle, hangs_or_not, ms, plain, queued};
 use tokio::time::advance;
 use tracing::field::{Field, Visit};
@@ -205,6 +210,130 @@ async fn saturation_is_worth_a_line_when_it_lasts() {
             "INFO reopened"
         ]
     );
+}
+
+fn said(event: &Fields, fields: &[&str]) -> Vec<String> {
+    let value = |field: &&str| event.get(*field).cloned();
+    fields.iter().filter_map(value).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_is_worth_a_warning_when_it_opens() {
+    const TOUCHY: BreakerPolicy = BreakerPolicy::new()
+        .with_consecutive(2)
+        .with_open_for(Duration::from_secs(10))
+        .with_probes(1);
+    let listener = Listener {
+        level: Some(Level::INFO),
+        ..Listener::default()
+    };
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let policy = Policy::new(2).with_breaker(TOUCHY);
+    let partition = register("events-breaker", policy).expect("its own");
+    let breaker: &Breaker = partition.breaker().expect("it has one");
+    let call = |verdict| partition.call(ready(())).classify(move |&()| verdict);
+    let transition = ["level", "function", "from", "to", "message"];
+    let take = || {
+        let mut told = listener.take();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0]["partition"], "events-breaker");
+        told.remove(0)
+    };
+
+    for _ in 0..2 {
+        call(Verdict::Failure).await.expect("the body runs");
+    }
+    let opened = take();
+    let expected = ["WARN", "closed", "open", "breaker: 2 calls in a row failed"];
+    assert_eq!(said(&opened, &transition), expected);
+    let open_for: u64 = opened["open_for_ms"].parse().expect("whole milliseconds");
+    assert!((10_000..12_000).contains(&open_for), "{opened:?}");
+
+    call(Verdict::Success).await.expect_err("it is open");
+    let rejected = take();
+    let fields = ["level", "function", "reason", "in_flight", "suppressed"];
+    assert_eq!(said(&rejected, &fields), ["WARN", "breaker_open", "0"]);
+    assert_eq!(rejected["message"], "call rejected");
+    let retry_after: u64 = rejected["retry_after_ms"].parse().expect("the time");
+    assert_eq!(retry_after, open_for, "no time has passed");
+
+    advance(ms(open_for + 1)).await;
+    call(Verdict::Success).await.expect("a probe");
+    let told = listener.take();
+    let told: Vec<_> = told.iter().map(|event| said(event, &transition)).collect();
+    let expected = [
+        [
+            "INFO",
+            "open",
+            "half_open",
+            "breaker: the cool-down is over",
+        ],
+        [
+            "INFO",
+            "half_open",
+            "closed",
+            "breaker: the probes succeeded",
+        ],
+    ];
+    assert_eq!(told, expected);
+
+    breaker.force_open();
+    let forced = take();
+    let expected = ["WARN", "closed", "forced_open", "breaker: by hand"];
+    assert_eq!(said(&forced, &transition), expected);
+    assert!(!forced.contains_key("open_for_ms"), "until it is undone");
+    breaker.disable();
+    let expected = ["INFO", "forced_open", "disabled", "breaker: by hand"];
+    assert_eq!(said(&take(), &transition), expected);
+}
+
+#[bulkhead(name = "events-breaker-own", max = 2, timeout = 1s, breaker(consecutive = 1))]
+async fn under_its_own() -> Result<(), BulkheadError> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_of_one_function_says_whose_it_is() {
+    let listener = Listener::default();
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let partition = partition("events-breaker-own").expect("declared above");
+    let breaker = partition.breakers().next().expect("declared above");
+    breaker.force_open();
+    under_its_own().await.expect_err("it is open");
+    let told = listener.take();
+    let of: Vec<_> = told
+        .iter()
+        .map(|event| said(event, &["function"]))
+        .collect();
+    assert_eq!(of, [["events::under_its_own"]; 2]);
+    assert!(!told[1].contains_key("retry_after_ms"), "nobody knows when");
+}
+
+#[bulkhead(name = "events-margin", max = 2, margin = 20ms)]
+async fn relies_on_its_caller() -> Result<(), BulkheadError> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_margin_without_a_deadline_is_told_at_most_once_a_second() {
+    let listener = Listener::default();
+    let _listening = tracing::subscriber::set_default(listener.clone());
+    let bounded = Deadline::after(ms(100)).scope(relies_on_its_caller());
+    bounded.await.expect("it has room");
+    assert!(listener.take().is_empty(), "as it should be called");
+    for wait in [0, 0, 999, 1] {
+        advance(ms(wait)).await;
+        relies_on_its_caller().await.expect("it has room");
+    }
+    let told = listener.take();
+    let fields = ["level", "partition", "function", "suppressed", "message"];
+    let told: Vec<_> = told.iter().map(|event| said(event, &fields)).collect();
+    let line = |suppressed| {
+        let message = "`margin` without a deadline: nothing that it could shorten";
+        let function = "events::relies_on_its_caller";
+        ["WARN", "events-margin", function, suppressed, message]
+    };
+    assert_eq!(told, [line("0"), line("2")]);
 }
 
 #[tokio::test]

@@ -77,6 +77,15 @@
 //!   `info` when a partition is closed or reopened, and when it was saturated for a second or more; `debug` for every
 //!   saturation. Where a subscriber takes `info`, partitions are watched as for an [`Observer`] that
 //!   wants saturation; one that is installed later than the first use of a partition is noticed at the next rejection.
+//!   `warn` when a breaker opens, `info` for its other transitions; `warn`, sampled, for a `margin` without a deadline.
+//! * `tracing`, too: a span `call` around the body of every guarded call, of the target `bulkhead_runtime::call` and
+//!   the level `debug`: it is detail of one request. It has the fields `partition`, `function` (none for
+//!   [`Partition::call`], [`run_blocking`](Partition::run_blocking) and the layer), `waited_ms` (in the queue),
+//!   `deadline_left_ms` (when the body starts; none without a deadline) and `attempt` (1: there are no retries yet).
+//!   It begins when the body starts, is entered while that is polled, and ends with it, before the permit is free: on
+//!   return, panic, timeout and cancellation. A rejected call has none, nor has a permit that is held by hand; with
+//!   the layer it ends with the head of the response. Where no subscriber wants it, a call allocates nothing for it
+//!   and asks no clock.
 //!
 //! # Time and the runtime
 //!

@@ -4,6 +4,8 @@
 #[cfg(feature = "tracing")]
 mod events;
 mod listeners;
+#[cfg_attr(not(feature = "tracing"), path = "observer/untraced.rs")]
+mod traced;
 
 use std::fmt;
 use std::time::Duration;
@@ -21,6 +23,7 @@ use crate::registry::Conflict;
 pub(crate) use events::Sampling;
 pub(crate) use listeners::keep_in_view;
 use listeners::tell;
+pub(crate) use traced::Traced;
 
 /// One that is told what happens; [`subscribe`] it.
 ///

@@ -220,6 +220,7 @@ impl Machine {
     }
 
     /// Gives a probe that is out a later end: it works, and what it does now may take its time.
+    #[cfg(feature = "tower")]
     pub(crate) fn extend(&mut self, ticket: Ticket, until: Stamp) {
         if let (Phase::HalfOpen { probes, .. }, Some(probe)) = (&mut self.phase, ticket.probe)
             && ticket.era == self.era

@@ -58,6 +58,7 @@ impl Probes {
         self.out.iter().any(|out| out.number == number)
     }
 
+    #[cfg(feature = "tower")]
     pub(super) fn extend(&mut self, number: ProbeNumber, expires: Stamp) {
         let out = self.out.iter_mut().find(|out| out.number == number);
         if let Some(out) = out {

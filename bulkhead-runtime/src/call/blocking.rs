@@ -10,6 +10,7 @@ use super::permit::ByHand;
 use super::run::Terms;
 use crate::error::BulkheadError;
 use crate::frame::{self, Carried};
+use crate::observer::Traced;
 use crate::outcome::Outcome;
 use crate::partition::Partition;
 
@@ -17,14 +18,18 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     partition: &Partition,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BulkheadError> {
-    let by_hand = {
+    let (by_hand, waited) = {
         let mut enter = pin!(partition.enter());
         poll_fn(|cx| enter.as_mut().poll_by_hand(cx)).await?
     };
+    let terms = Terms::of(partition.live(), None);
+    // Here, where the span that it belongs to is entered: on the thread that works none is.
+    let traced = Traced::begin(terms.origin, waited);
     let working = Working {
         work,
+        traced,
         by_hand,
-        terms: Terms::of(partition.live(), None),
+        terms,
         frame: Carried::current(),
     };
     let working = spawn_blocking(move || working.run());
@@ -42,6 +47,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 /// cancelled, and the work is gone before its permit is free.
 struct Working<W> {
     work: W,
+    traced: Traced,
     by_hand: ByHand,
     terms: Terms,
     frame: Carried,
@@ -54,12 +60,14 @@ impl<T, W: FnOnce() -> T> Working<W> {
             mut by_hand,
             terms,
             frame,
+            traced,
         } = self;
         by_hand.means(Outcome::Panicked);
         let worth = frame.around(|| {
             let _held = terms.held().map(|held| frame::hold(held, None));
-            work()
+            traced.around(work)
         });
+        traced.close();
         by_hand.means(Outcome::Success);
         worth
     }

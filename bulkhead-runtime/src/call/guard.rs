@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::admission::Flight;
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended, Setter};
 use crate::function::Function;
-use crate::observer;
+use crate::observer::{self, Traced};
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
@@ -145,9 +145,9 @@ where
         let mut this = self.project();
         let judge = this.judge;
         let deadline = frame::deadline();
-        let (parked, bound) = this.parked.take();
-        let flight = match parked {
-            Some(flight) => flight,
+        let (parked, traced, bound) = this.parked.take();
+        let in_flight = match parked {
+            Some(flight) => (flight, traced),
             None if this.body.is_none() => panic!("polled again after it had ended"),
             None => {
                 let live = this.function.live();
@@ -155,7 +155,7 @@ where
                     None => live.gate.enter_at_once(),
                     Some(_) => None,
                 };
-                if let Some(flight) = at_once {
+                let flight = if let Some(flight) = at_once {
                     flight
                 } else {
                     let entered = match deadline {
@@ -174,19 +174,20 @@ where
                             return Poll::Ready(judge(Ask::Reject(error)).rejected());
                         }
                     }
-                }
+                };
+                (flight, Traced::begin(this.function.origin(live), None))
             }
         };
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         let end = |returned, verdict, flight| give_back(returned, verdict, flight, &mut Alone);
-        match poll_body(this.body.as_mut(), flight, verdict, end, cx) {
+        match poll_body(this.body.as_mut(), in_flight, verdict, end, cx) {
             Ok(returned) => {
                 unpark(bound);
                 Poll::Ready(returned)
             }
-            Err(flight) => {
+            Err((flight, traced)) => {
                 // Before a timer is armed: outside a runtime that panics.
-                *this.parked = Parked::new(flight);
+                *this.parked = Parked::new(flight, traced);
                 let Some(deadline) = deadline else {
                     *this.parked.bound = bound;
                     return Poll::Pending;
@@ -199,10 +200,12 @@ where
                     }
                     Bounded::Stopped(error) => {
                         let live = this.function.live();
-                        // A local, so that the permit is back even if the body's destructor panics.
-                        let mut flight = this.parked.take().0.expect("put there above");
+                        // Locals, so that the permit is back even if the body's destructor panics.
+                        let (parked, traced, _) = this.parked.take();
+                        let mut flight = parked.expect("put there above");
                         flight.means(Outcome::TimedOut);
                         this.body.set(None);
+                        traced.close();
                         drop(flight);
                         observer::timed_out(live, &error);
                         Poll::Ready(judge(Ask::Reject(error)).rejected())
@@ -213,7 +216,7 @@ where
     }
 }
 
-/// The permit of a body that is parked, and what bounds that if it is under a deadline.
+/// The permit of a body that is parked, its span, and what bounds it if it is under a deadline.
 ///
 /// Its drop is by hand, one look and one call: if it made that of the whole future too long to be inlined, no
 /// future could live in registers any more, and every call would pay for that.
@@ -221,21 +224,25 @@ where
 struct Parked {
     flight: ManuallyDrop<Option<Flight<'static>>>,
     /// Only where there is a flight.
+    traced: ManuallyDrop<Traced>,
+    /// Only where there is a flight.
     bound: ManuallyDrop<Option<Pin<Box<Bound>>>>,
 }
 
 impl Parked {
     #[inline]
-    fn new(flight: Flight<'static>) -> Self {
+    fn new(flight: Flight<'static>, traced: Traced) -> Self {
         Self {
             flight: ManuallyDrop::new(Some(flight)),
+            traced: ManuallyDrop::new(traced),
             bound: ManuallyDrop::new(None),
         }
     }
 
     #[inline]
-    fn take(&mut self) -> (Option<Flight<'static>>, Option<Pin<Box<Bound>>>) {
-        (self.flight.take(), self.bound.take())
+    fn take(&mut self) -> (Option<Flight<'static>>, Traced, Option<Pin<Box<Bound>>>) {
+        let traced = mem::take(&mut *self.traced);
+        (self.flight.take(), traced, self.bound.take())
     }
 }
 
@@ -243,15 +250,15 @@ impl Drop for Parked {
     #[inline]
     fn drop(&mut self) {
         if let Some(flight) = self.flight.take() {
-            cancel(flight, self.bound.take());
+            cancel(mem::take(&mut *self.traced), flight, self.bound.take());
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn cancel(flight: Flight<'static>, bound: Option<Pin<Box<Bound>>>) {
-    drop((flight, bound));
+fn cancel(traced: Traced, flight: Flight<'static>, bound: Option<Pin<Box<Bound>>>) {
+    drop((traced, flight, bound));
 }
 
 #[inline]

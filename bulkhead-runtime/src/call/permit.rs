@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use super::entering;
 use super::run::{Terms, reject};
 use super::side::Watched;
-use crate::admission::{Entry, Flight, Rejection};
+use crate::admission::{Entry, Flight, Rejection, Waited};
 use crate::error::BulkheadError;
 use crate::frame;
 use crate::observer;
@@ -171,12 +171,12 @@ impl Enter<'_> {
         }
     }
 
-    /// The same for work that says by itself how it ends.
+    /// The same for work that says by itself how it ends; and how long it waited, if it did.
     #[inline]
     pub(super) fn poll_by_hand(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<ByHand, BulkheadError>> {
+    ) -> Poll<Result<(ByHand, Option<Waited>), BulkheadError>> {
         let this = self.project();
         let terms = Terms::of(this.live, None);
         let entered = ready!(entering::poll(
@@ -189,10 +189,13 @@ impl Enter<'_> {
             cx
         ));
         Poll::Ready(match entered {
-            Ok(passage) => Ok(ByHand {
-                watched: this.watched.take(),
-                flight: passage.flight,
-            }),
+            Ok(passage) => {
+                let by_hand = ByHand {
+                    watched: this.watched.take(),
+                    flight: passage.flight,
+                };
+                Ok((by_hand, passage.waited))
+            }
             Err(rejection) => Err(reject(this.live, terms.origin, rejection)),
         })
     }
@@ -203,6 +206,7 @@ impl<'p> Future for Enter<'p> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_by_hand(cx).map_ok(Permit::new)
+        self.poll_by_hand(cx)
+            .map_ok(|(by_hand, _)| Permit::new(by_hand))
     }
 }

@@ -3,6 +3,7 @@
 mod calm;
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::side::{Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Alive, Ended, Held, Setter};
-use crate::observer;
+use crate::observer::{self, Traced};
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
 use crate::time::{self, Instant, Timer};
@@ -33,31 +34,32 @@ pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) 
 
 /// Polls a body that is in flight; `Err` means that it is not ready, and the flight goes on.
 ///
-/// However the poll ends, what remains of the body is gone before its permit is free: after an end,
-/// and after a panic as well.
+/// However the poll ends, what remains of the body is gone before its permit is free, and its span is closed:
+/// after an end, and after a panic as well.
 #[inline]
 pub(super) fn poll_body<F: Future, T>(
     body: Pin<&mut Option<F>>,
-    mut flight: Flight<'static>,
+    (mut flight, traced): (Flight<'static>, Traced),
     verdict: impl FnOnce(&F::Output) -> Verdict,
     end: impl FnOnce(F::Output, Verdict, Flight<'static>) -> T,
     cx: &mut Context<'_>,
-) -> Result<T, Flight<'static>> {
+) -> Result<T, (Flight<'static>, Traced)> {
     flight.means(Outcome::Panicked);
     // Behind the flight, and so dropped before it.
     let mut body = Remains(Some(body));
-    match body.running().poll(cx) {
+    match traced.around(|| body.running().poll(cx)) {
         Poll::Ready(output) => {
             let verdict = verdict(&output);
             // Here and not at the end of the scope: a value that is being returned would be lost if
             // this panicked (rust-lang/rust#47949), and with it whatever it holds.
             drop(body);
+            traced.close();
             Ok(end(output, verdict, flight))
         }
         Poll::Pending => {
             flight.means(Outcome::Cancelled);
             body.0 = None;
-            Err(flight)
+            Err((flight, traced))
         }
     }
 }
@@ -128,6 +130,8 @@ enum Stage {
 
 #[derive(Debug)]
 struct Running {
+    /// Away only while the body is polled, as the flight is; before it, and so closed before the permit is free.
+    traced: Traced,
     /// Away only while the body is polled.
     flight: Option<Flight<'static>>,
     /// Set where there is a timeout or a deadline.
@@ -250,7 +254,9 @@ impl<F: Future, S: Side> Run<F, S> {
                     let is_bounded = terms.timeout.is_some()
                         || frame::is_due() && frame::left_unasked().is_none();
                     let began = this.side.began();
-                    *this.stage = Stage::Running(Running::begin(passage, began, is_bounded));
+                    let traced = Traced::begin(terms.origin, passage.waited);
+                    let running = Running::begin(passage, traced, began, is_bounded);
+                    *this.stage = Stage::Running(running);
                 }
                 Err(rejection) => {
                     *this.stage = Stage::Over;
@@ -266,11 +272,12 @@ impl<F: Future, S: Side> Run<F, S> {
             .flight
             .take()
             .expect("polled again after it had ended, in a panic");
+        let in_flight = (flight, mem::take(&mut running.traced));
         let mut polling = Polling::begin(this.side);
         let end = |output, verdict, flight| end(output, verdict, flight, polling.side());
         let held = terms.held();
         let held = held.map(|held| frame::hold(held, this.alive.take()));
-        let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
+        let polled = poll_body(this.body.as_mut(), in_flight, verdict, end, cx);
         if let Some(held) = held {
             *this.alive = held.end().filter(|_| polled.is_err());
         }
@@ -281,7 +288,10 @@ impl<F: Future, S: Side> Run<F, S> {
                 return Poll::Ready(Ok(output));
             }
             // Before the timer is armed: outside a runtime that panics.
-            Err(flight) => running.flight = Some(flight),
+            Err((flight, traced)) => {
+                running.flight = Some(flight);
+                running.traced = traced;
+            }
         }
         let limit = ready!(Limit::poll(
             this.timer,
@@ -383,7 +393,7 @@ impl Limit {
         side: &mut S,
         stage: &mut Stage,
     ) -> BulkheadError {
-        let Stage::Running(running) = std::mem::replace(stage, Stage::Over) else {
+        let Stage::Running(running) = mem::replace(stage, Stage::Over) else {
             unreachable!("a body that is stopped runs")
         };
         if self.timeout.is_none() {
@@ -393,11 +403,13 @@ impl Limit {
             }
         }
         let error = self.error(terms.origin, running.waited);
-        // A local, so that the permit is back even if the body's destructor panics.
+        // Locals, so that the permit is back even if the body's destructor panics.
         let mut flight = running.flight.expect("parked before its time was over");
+        let traced = running.traced;
         flight.means(Outcome::TimedOut);
         side.end(Outcome::TimedOut);
         body.set(None);
+        traced.close();
         drop(flight);
         observer::timed_out(terms.live, &error);
         error
@@ -424,9 +436,15 @@ impl Limit {
 impl Running {
     /// `began` if somebody has read the clock already.
     #[inline]
-    fn begin(passage: Passage<'static>, began: Option<Instant>, is_bounded: bool) -> Self {
+    fn begin(
+        passage: Passage<'static>,
+        traced: Traced,
+        began: Option<Instant>,
+        is_bounded: bool,
+    ) -> Self {
         let claimed = || passage.waited.map_or_else(time::now, |waited| waited.until);
         Self {
+            traced,
             began: began.or_else(|| is_bounded.then(claimed)),
             flight: Some(passage.flight),
             waited: passage.waited,

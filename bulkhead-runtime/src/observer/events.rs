@@ -166,7 +166,7 @@ pub(super) fn reopened(partition: &Partition) {
     tracing::info!(partition = partition.name(), "reopened");
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -14,6 +14,7 @@ use crate::call::side::{Breakers, Side, Watched};
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended, Setter};
 use crate::mode::Mode;
+use crate::observer::Traced;
 use crate::outcome::{Outcome, Verdict};
 use crate::time::{self, Instant};
 
@@ -53,7 +54,7 @@ impl<F: Future> Run<F, Watched> {
         // With the permit in hand, as every ticket is taken.
         let Some(tickets) = Tickets::take(breakers) else {
             *this.stage = Stage::Over;
-            return enter_late(this.side, this.stage, terms, breakers, flight);
+            return enter_late(this.side, this.stage, terms, left, flight);
         };
         // Unless it parks: polled again after a panic, it has ended.
         *this.stage = Stage::Over;
@@ -65,8 +66,9 @@ impl<F: Future> Run<F, Watched> {
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
+        let in_flight = (flight, Traced::begin(terms.origin, None));
         let end = |output, verdict, flight| (output, verdict, flight);
-        let polled = poll_body(this.body.as_mut(), flight, verdict, end, cx);
+        let polled = poll_body(this.body.as_mut(), in_flight, verdict, end, cx);
         let alive = match held {
             Some(held) => held.end(),
             None => None,
@@ -82,9 +84,10 @@ impl<F: Future> Run<F, Watched> {
                 flight.means(verdict.into());
                 Calm::Ended(output)
             }
-            Err(flight) => {
+            Err((flight, traced)) => {
                 watching.park();
                 *this.stage = Stage::Running(Running {
+                    traced,
                     flight: Some(flight),
                     began: None,
                     waited: None,
@@ -113,13 +116,15 @@ fn enter_late<R>(
     side: &mut Watched,
     stage: &mut Stage,
     terms: &Terms,
-    breakers: Breakers,
+    left: Option<Duration>,
     mut flight: Flight<'static>,
 ) -> Calm<R> {
     let now = time::now();
-    match side.board(breakers, None, Some(now)) {
+    match side.board(terms.breakers(), None, Some(now)) {
         Ok(()) => {
+            let _allowed = left.map(frame::allow);
             *stage = Stage::Running(Running {
+                traced: Traced::begin(terms.origin, None),
                 flight: Some(flight),
                 began: Some(now),
                 waited: None,

@@ -1,0 +1,111 @@
+//! A span for `tracing` around each poll of a body.
+//!
+//! While nobody wants it there is none: nothing is allocated, and neither the clock nor the frame is asked.
+
+use std::mem;
+
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+use tracing::{Level, Span, debug_span, span};
+
+use super::events::millis;
+use crate::admission::Waited;
+use crate::error::Origin;
+use crate::foreign::{drop_harmlessly, harmless};
+use crate::frame;
+use crate::function::Function;
+use crate::time;
+
+/// Retries will count further.
+const FIRST_ATTEMPT: u64 = 1;
+
+/// The span of one body, if anybody wants it; closed when it is dropped.
+///
+/// In a box: a future shall grow by no more than a pointer for it.
+#[derive(Debug, Default)]
+pub(crate) struct Traced(Option<Box<Span>>);
+
+impl Traced {
+    /// Of a body that starts now, in the frame that it will be polled in.
+    #[inline]
+    pub(crate) fn begin(origin: Origin, waited: Option<Waited>) -> Self {
+        if Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current() {
+            Self::begin_if_wanted(origin, waited)
+        } else {
+            Self(None)
+        }
+    }
+
+    /// Polls the body in it.
+    #[inline]
+    pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let _entered = self.0.as_deref().map(Entered::enter);
+        poll()
+    }
+
+    /// The body is over.
+    #[inline]
+    pub(crate) fn close(self) {
+        drop(self);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_if_wanted(origin: Origin, waited: Option<Waited>) -> Self {
+        let mut traced = Self(None);
+        harmless(|| {
+            // The values are made only if the span is.
+            let span = debug_span!(
+                target: "bulkhead_runtime::call",
+                "call",
+                partition = origin.partition.name(),
+                function = origin.function.map(Function::path),
+                waited_ms = waited.map_or(0, |waited| millis(waited.time())),
+                deadline_left_ms = deadline_left_ms(),
+                attempt = FIRST_ATTEMPT,
+            );
+            if !span.is_disabled() {
+                traced.0 = Some(Box::new(span));
+            }
+        });
+        traced
+    }
+}
+
+/// Whoever asks sets a deadline that was left open: here its body starts, so it runs from here.
+fn deadline_left_ms() -> Option<u64> {
+    let deadline = frame::deadline()?;
+    Some(millis(deadline.saturating_duration_since(time::now())))
+}
+
+impl Drop for Traced {
+    #[inline]
+    fn drop(&mut self) {
+        #[cold]
+        #[inline(never)]
+        fn close(span: Box<Span>) {
+            drop_harmlessly(span);
+        }
+        if let Some(span) = self.0.take() {
+            close(span);
+        }
+    }
+}
+
+/// A span that is entered on this thread; left when it is dropped, also when the poll unwinds.
+struct Entered<'s>(Option<span::Entered<'s>>);
+
+impl<'s> Entered<'s> {
+    #[cold]
+    #[inline(never)]
+    fn enter(span: &'s Span) -> Self {
+        let mut entered = Self(None);
+        harmless(|| entered.0 = Some(span.enter()));
+        entered
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        drop_harmlessly(mem::take(&mut self.0));
+    }
+}

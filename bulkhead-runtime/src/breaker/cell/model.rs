@@ -5,7 +5,7 @@
 //! which needs no runtime and which loom does not know, never decides between two ways.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use loom::thread;
@@ -13,6 +13,8 @@ use loom::thread;
 use super::super::settings::BreakerPolicy;
 use super::super::transition::BreakerCause;
 use super::*;
+use crate::admission::{Gate, Saturation, Watcher};
+use crate::policy::Policy;
 
 const PREEMPTIONS_OF_THREE: usize = 3;
 const LONG_AGO: Stamp = Stamp(1);
@@ -411,4 +413,43 @@ fn a_success_beside_a_hand_that_opens_and_resets_is_never_counted_afterwards() {
         assert_eq!(calls(&cell), (0, 0));
         assert_eq!(assert_agrees(&cell), BreakerState::Closed);
     });
+}
+
+/// The word has no ordering of its own; what a permit carries from one call to the next is enough.
+#[test]
+fn who_is_admitted_on_the_permit_of_a_call_that_has_failed_meets_a_breaker_that_knows() {
+    explore(touchy(1), |cell| {
+        let gate = Arc::new(Gate::new(Policy::new(1), &Nobody));
+        let failed = Arc::new(AtomicBool::new(false));
+        let fails = thread::spawn({
+            let (cell, gate, failed) = (Arc::clone(&cell), Arc::clone(&gate), Arc::clone(&failed));
+            move || {
+                let Ok(flight) = gate.try_enter() else {
+                    return false;
+                };
+                let opened = enter(&cell).and_then(|watch| watch.saw(LATELY, FAILURE));
+                failed.store(true, Ordering::Relaxed);
+                drop(flight);
+                opened.is_some()
+            }
+        });
+        if let Ok(flight) = gate.try_enter() {
+            // Set by a call that had the permit, and there is one.
+            let has_failed = failed.load(Ordering::Relaxed);
+            assert!(enter(&cell).is_none() || !has_failed, "a call too many");
+            drop(flight);
+        }
+        let state = if fails.join().unwrap() {
+            BreakerState::Open
+        } else {
+            BreakerState::Closed
+        };
+        assert_eq!(assert_agrees(&cell), state);
+    });
+}
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn saturation(&'static self, _: Saturation) {}
 }

@@ -150,13 +150,11 @@ impl<'g> Entry<'g> {
         let since = time::now();
         let latest = patience.deadline.map(|by| gate.latest_start(by));
         let end = patience.until.into_iter().chain(latest).min();
-        if let Some(end) = end {
-            if end <= since {
-                return Arrival::Ready(gate.enter_despite(Obstacle::Spent).map(Passage::at_once));
-            }
-            if let Some(flight) = gate.enter_at_once() {
-                return Arrival::Ready(Ok(Passage::at_once(flight)));
-            }
+        if end.is_some_and(|end| end <= since) {
+            return Arrival::Ready(gate.enter_despite(Obstacle::Spent).map(Passage::at_once));
+        }
+        if let Some(flight) = gate.enter_at_once() {
+            return Arrival::Ready(Ok(Passage::at_once(flight)));
         }
         let Queues::As(operation) = queues() else {
             return Arrival::Ready(gate.try_enter().map(Passage::at_once));

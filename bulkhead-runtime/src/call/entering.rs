@@ -55,7 +55,8 @@ pub(super) fn poll<S: Side>(
         let passage = Passage::at_once(flight);
         // What is bounded by a timeout counts from here.
         let began = terms.timeout.map(|_| time::now());
-        return Poll::Ready(board(side, breakers, terms.timeout, began, passage));
+        let gate = &terms.live.gate;
+        return Poll::Ready(board(gate, side, breakers, terms.timeout, began, passage));
     }
     let way = Way {
         terms,
@@ -83,17 +84,20 @@ fn may_go_unasked(gate: &Gate) -> bool {
 /// The probe is taken now, with the permit in hand, and never while queueing.
 #[inline]
 fn board<S: Side>(
+    gate: &Gate,
     side: &mut S,
     breakers: Breakers,
     timeout: Option<Duration>,
     began: Option<Instant>,
     mut passage: Passage<'static>,
 ) -> Result<Passage<'static>, Rejection> {
-    if breakers.iter().all(Option::is_none) {
+    if breakers.iter().all(Option::is_none) || gate.mode_now() == Mode::Off {
         return Ok(passage);
     }
     match side.board(breakers, timeout, began) {
         Ok(()) => Ok(passage),
+        // The mode may have changed since it came.
+        Err(_) if gate.lets_pass() => Ok(passage),
         Err(retry_after) => {
             passage.flight.means(Outcome::Unstarted);
             Err(Rejection::Open(retry_after))
@@ -180,7 +184,7 @@ impl Way<'_> {
             }
             Poll::Ready(Err(rejection)) => Poll::Ready(Err(rejection)),
             // It may have opened between the look and the queue, when nobody was there to be turned away.
-            Poll::Pending if comes && matches!(side::look(self.breakers), Look::Open(_)) => {
+            Poll::Pending if comes && side::look(self.breakers) != Look::Pass => {
                 match entry.turn_away() {
                     Some(Rejection::Open(_)) => {
                         Poll::Ready(Err(Rejection::Open(self.next_probe())))
@@ -201,6 +205,7 @@ impl Way<'_> {
         let claimed = passage.waited.map(|waited| waited.until);
         let began = claimed.unwrap_or_else(time::now);
         let boarded = board(
+            &self.terms.live.gate,
             side,
             self.breakers,
             self.terms.timeout,
@@ -221,6 +226,7 @@ impl Way<'_> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'static>, Rejection>> {
         let gate = &self.terms.live.gate;
+        let is_probed = side::look(self.breakers) == Look::HalfOpen;
         let boarded = match gate.mode_now() {
             Mode::Off => Ok(()),
             Mode::Enforce | Mode::Observe => {
@@ -228,7 +234,8 @@ impl Way<'_> {
             }
         };
         let polled = match boarded {
-            Ok(()) => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Ok(()) if is_probed => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Ok(()) => self.poll(entry, timer, cx),
             Err(retry_after) => {
                 *entry = Entry::Done;
                 let entered = gate.enter_despite(Obstacle::Open(retry_after));
@@ -237,8 +244,8 @@ impl Way<'_> {
         };
         match &polled {
             Poll::Ready(Ok(passage)) => self.tell(passage),
-            Poll::Ready(Err(_)) => side.end(Outcome::Unstarted),
-            Poll::Pending => {}
+            // Pending only if the mode has come to an end: what waits has no ticket.
+            Poll::Ready(Err(_)) | Poll::Pending => side.end(Outcome::Unstarted),
         }
         polled
     }

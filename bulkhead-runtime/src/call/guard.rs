@@ -179,8 +179,14 @@ where
             }
         };
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        let end = |returned, verdict, flight| give_back(returned, verdict, flight, &mut Alone);
-        match poll_body(this.body.as_mut(), in_flight, verdict, end, cx) {
+        match poll_body(
+            this.body.as_mut(),
+            in_flight,
+            &mut Alone,
+            verdict,
+            give_back,
+            cx,
+        ) {
             Ok(returned) => {
                 unpark(bound);
                 Poll::Ready(returned)

@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 pub(super) use calm::Calm;
 
 use super::entering;
-use super::side::{Breakers, Side, Watched};
+use super::side::{Alone, Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Alive, Ended, Held, Setter};
@@ -34,17 +34,22 @@ pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) 
 
 /// Polls a body that is in flight; `Err` means that it is not ready, and the flight goes on.
 ///
-/// However the poll ends, what remains of the body is gone before its permit is free, and its span is closed:
-/// after an end, and after a panic as well.
+/// However the poll ends, what remains of the body is gone before its permit is free, its span is closed, and
+/// `told` has heard of it: after an end, and after a panic as well.
 #[inline]
-pub(super) fn poll_body<F: Future, T>(
+pub(super) fn poll_body<F: Future, T, U: Unwinds>(
     body: Pin<&mut Option<F>>,
     (mut flight, traced): (Flight<'static>, Traced),
+    told: &mut U,
     verdict: impl FnOnce(&F::Output) -> Verdict,
-    end: impl FnOnce(F::Output, Verdict, Flight<'static>) -> T,
+    end: impl FnOnce(F::Output, Verdict, Flight<'static>, &mut U) -> T,
     cx: &mut Context<'_>,
 ) -> Result<T, (Flight<'static>, Traced)> {
     flight.means(Outcome::Panicked);
+    let mut told = Unwinding {
+        told,
+        is_over: false,
+    };
     // Behind the flight, and so dropped before it.
     let mut body = Remains(Some(body));
     match traced.around(|| body.running().poll(cx)) {
@@ -54,12 +59,39 @@ pub(super) fn poll_body<F: Future, T>(
             // this panicked (rust-lang/rust#47949), and with it whatever it holds.
             drop(body);
             traced.close();
-            Ok(end(output, verdict, flight))
+            told.is_over = true;
+            Ok(end(output, verdict, flight, told.told))
         }
         Poll::Pending => {
+            told.is_over = true;
             flight.means(Outcome::Cancelled);
             body.0 = None;
             Err((flight, traced))
+        }
+    }
+}
+
+/// Who hears of a poll that unwinds, before the permit is free.
+pub(super) trait Unwinds {
+    fn unwound(&mut self);
+}
+
+/// Nobody.
+impl Unwinds for Alone {
+    #[inline]
+    fn unwound(&mut self) {}
+}
+
+struct Unwinding<'u, U: Unwinds> {
+    told: &'u mut U,
+    is_over: bool,
+}
+
+impl<U: Unwinds> Drop for Unwinding<'_, U> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.told.unwound();
         }
     }
 }
@@ -274,14 +306,17 @@ impl<F: Future, S: Side> Run<F, S> {
             .expect("polled again after it had ended, in a panic");
         let in_flight = (flight, mem::take(&mut running.traced));
         let mut polling = Polling::begin(this.side);
-        let end = |output, verdict, flight| end(output, verdict, flight, polling.side());
+        let end = |output, verdict, flight, polling: &mut Polling<'_, S>| {
+            end(output, verdict, flight, polling.side())
+        };
+        let body = this.body.as_mut();
         let held = terms.held();
         let held = held.map(|held| frame::hold(held, this.alive.take()));
-        let polled = poll_body(this.body.as_mut(), in_flight, verdict, end, cx);
+        let polled = poll_body(body, in_flight, &mut polling, verdict, end, cx);
         if let Some(held) = held {
             *this.alive = held.end().filter(|_| polled.is_err());
         }
-        polling.end();
+        polling.side();
         match polled {
             Ok(output) => {
                 *this.stage = Stage::Over;
@@ -310,7 +345,6 @@ struct Polling<'s, S: Side> {
     side: &'s mut S,
     /// Until that is noted.
     before: Option<Ended>,
-    is_over: bool,
 }
 
 impl<'s, S: Side> Polling<'s, S> {
@@ -319,7 +353,6 @@ impl<'s, S: Side> Polling<'s, S> {
         Self {
             side,
             before: S::WATCHES.then(Ended::so_far),
-            is_over: false,
         }
     }
 
@@ -330,20 +363,12 @@ impl<'s, S: Side> Polling<'s, S> {
         }
         self.side
     }
-
-    #[inline]
-    fn end(mut self) {
-        self.is_over = true;
-        self.side();
-    }
 }
 
-impl<S: Side> Drop for Polling<'_, S> {
+impl<S: Side> Unwinds for Polling<'_, S> {
     #[inline]
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.side().end(Outcome::Panicked);
-        }
+    fn unwound(&mut self) {
+        self.side().end(Outcome::Panicked);
     }
 }
 

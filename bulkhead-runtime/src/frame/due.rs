@@ -8,9 +8,8 @@ use super::{held, inside};
 use crate::time::{self, Instant};
 
 thread_local! {
-    static DUE: Cell<Due> = const { Cell::new(Due::Never) };
-    /// Who has set it.
-    static SETTER: Cell<Setter> = const { Cell::new(Setter::NOBODY) };
+    /// The deadline, and who has set it.
+    static DUE: Cell<(Due, Setter)> = const { Cell::new((Due::Never, Setter::NOBODY)) };
     /// What is left from when somebody asks, while nobody has.
     static LEFT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
@@ -47,7 +46,7 @@ impl Setter {
 #[inline]
 pub(crate) fn deadline() -> Option<Instant> {
     // Two instructions of every call that has none.
-    if let Due::Never = DUE.get() {
+    if let Due::Never = DUE.get().0 {
         None
     } else {
         Some(ask())
@@ -56,30 +55,29 @@ pub(crate) fn deadline() -> Option<Instant> {
 
 #[cold]
 fn ask() -> Instant {
-    if let Due::At(deadline) = DUE.get() {
+    if let Due::At(deadline) = DUE.get().0 {
         return deadline;
     }
     let deadline = time::after(time::now(), LEFT.get());
-    DUE.with(|due| due.set(Due::At(deadline)));
-    SETTER.with(|setter| setter.set(Setter::new()));
+    DUE.set((Due::At(deadline), Setter::new()));
     deadline
 }
 
 /// Who has set the deadline of what is polled now.
 pub(crate) fn setter() -> Setter {
-    SETTER.get()
+    DUE.get().1
 }
 
 /// Whether a deadline holds, without asking for it.
 #[inline]
 pub(crate) fn is_due() -> bool {
-    !matches!(DUE.get(), Due::Never)
+    !matches!(DUE.get().0, Due::Never)
 }
 
 /// What is left from when somebody asks, if there is a deadline that nobody has asked for.
 #[inline]
 pub(crate) fn left_unasked() -> Option<Duration> {
-    if let Due::Unasked = DUE.get() {
+    if let Due::Unasked = DUE.get().0 {
         Some(LEFT.get())
     } else {
         None
@@ -90,8 +88,8 @@ pub(crate) fn left_unasked() -> Option<Duration> {
 #[inline]
 pub(crate) fn asked() -> Option<(Instant, Setter)> {
     match DUE.get() {
-        Due::At(deadline) => Some((deadline, SETTER.get())),
-        Due::Never | Due::Unasked => None,
+        (Due::At(deadline), setter) => Some((deadline, setter)),
+        (Due::Never | Due::Unasked, _) => None,
     }
 }
 
@@ -113,12 +111,11 @@ pub(crate) fn set(by: Instant, setter: Setter) -> Restored {
 
 #[inline]
 fn set_if(is_nearer: bool, by: Instant, setter: Setter) -> Restored {
-    let before = Restored(DUE.get(), SETTER.get());
+    let before = DUE.get();
     if is_nearer {
-        DUE.with(|due| due.set(Due::At(by)));
-        SETTER.with(|cell| cell.set(setter));
+        DUE.with(|due| due.set((Due::At(by), setter)));
     }
-    before
+    Restored(before)
 }
 
 /// Where no deadline holds: lets one hold that is `left` from when somebody first asks for it.
@@ -126,26 +123,24 @@ fn set_if(is_nearer: bool, by: Instant, setter: Setter) -> Restored {
 #[must_use = "the deadline holds until this is dropped; bind it to a name"]
 pub(crate) fn allow(left: Duration) -> Restored {
     LEFT.with(|cell| cell.set(left));
-    let before = Restored(DUE.get(), SETTER.get());
-    DUE.with(|due| due.set(Due::Unasked));
-    before
+    let before = DUE.get();
+    DUE.with(|due| due.set((Due::Unasked, before.1)));
+    Restored(before)
 }
 
 /// Runs foreign code that belongs to nobody's call: no deadline holds for it, and it holds nothing.
 pub(crate) fn apart<T>(run: impl FnOnce() -> T) -> T {
-    let _restored = Restored(DUE.get(), SETTER.get());
-    DUE.with(|due| due.set(Due::Never));
+    let _restored = Restored(DUE.replace((Due::Never, Setter::NOBODY)));
     inside::apart(|| held::apart(run))
 }
 
 /// Puts back the deadline that was, also when the poll unwinds.
 #[derive(Debug)]
-pub(crate) struct Restored(Due, Setter);
+pub(crate) struct Restored((Due, Setter));
 
 impl Drop for Restored {
     #[inline]
     fn drop(&mut self) {
         DUE.with(|due| due.set(self.0));
-        SETTER.with(|setter| setter.set(self.1));
     }
 }

@@ -7,12 +7,13 @@ use std::pin::Pin;
 use std::task::Context;
 use std::time::Duration;
 
-use super::{Run, Running, Stage, Terms, poll_body};
-use crate::admission::Flight;
+use super::{Run, Running, Stage, Terms, Unwinds, poll_body, reject};
+use crate::admission::Rejection;
 use crate::breaker::Breaker;
 use crate::call::side::{Breakers, Side, Watched};
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended, Setter};
+use crate::function::Function;
 use crate::mode::Mode;
 use crate::observer::Traced;
 use crate::outcome::{Outcome, Verdict};
@@ -54,7 +55,26 @@ impl<F: Future> Run<F, Watched> {
         // With the permit in hand, as every ticket is taken.
         let Some(tickets) = Tickets::take(breakers) else {
             *this.stage = Stage::Over;
-            return enter_late(this.side, this.stage, terms, left, flight);
+            let entered = enter_late(this.side, terms, left);
+            match entered {
+                Ok(traced) => {
+                    *this.stage = Stage::Running(Running {
+                        traced,
+                        flight: Some(flight),
+                        began: this.side.began(),
+                        waited: None,
+                    });
+                    return Calm::Not;
+                }
+                Err(retry_after) => {
+                    let mut flight = flight;
+                    flight.means(Outcome::Unstarted);
+                    this.body.set(None);
+                    drop(flight);
+                    let rejection = Rejection::Open(retry_after);
+                    return Calm::Rejected(reject(terms.live, terms.origin, rejection));
+                }
+            }
         };
         // Unless it parks: polled again after a panic, it has ended.
         *this.stage = Stage::Over;
@@ -62,20 +82,20 @@ impl<F: Future> Run<F, Watched> {
             tickets,
             side: this.side,
             before: Some(Ended::so_far()),
-            is_over: false,
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
         let in_flight = (flight, Traced::begin(terms.origin, None));
-        let end = |output, verdict, flight| (output, verdict, flight);
-        let polled = poll_body(this.body.as_mut(), in_flight, verdict, end, cx);
+        let end = |output, verdict, flight, _: &mut Watching<'_>| (output, verdict, flight);
+        let body = this.body.as_mut();
+        let polled = poll_body(body, in_flight, &mut watching, verdict, end, cx);
         let alive = match held {
             Some(held) => held.end(),
             None => None,
         };
         let asked = if left.is_some() { frame::asked() } else { None };
         drop(allowed);
-        watching.end();
+        watching.note();
         match polled {
             Ok((output, verdict, mut flight)) => {
                 if verdict != Verdict::Success || !watching.tickets.succeed() {
@@ -109,35 +129,18 @@ fn are_calm(breakers: Breakers) -> bool {
         && partition.is_none_or(Breaker::is_calm)
 }
 
-/// A breaker was calm before the permit was taken, and is not any more.
+/// A breaker was calm before the permit was taken, and is not any more: the call is watched like any other.
 #[cold]
 #[inline(never)]
-fn enter_late<R>(
+fn enter_late(
     side: &mut Watched,
-    stage: &mut Stage,
     terms: &Terms,
     left: Option<Duration>,
-    mut flight: Flight<'static>,
-) -> Calm<R> {
-    let now = time::now();
-    match side.board(terms.breakers(), None, Some(now)) {
-        Ok(()) => {
-            let _allowed = left.map(frame::allow);
-            *stage = Stage::Running(Running {
-                traced: Traced::begin(terms.origin, None),
-                flight: Some(flight),
-                began: Some(now),
-                waited: None,
-            });
-            Calm::Not
-        }
-        Err(retry_after) => {
-            flight.means(Outcome::Unstarted);
-            drop(flight);
-            let rejection = crate::admission::Rejection::Open(retry_after);
-            Calm::Rejected(super::reject(terms.live, terms.origin, rejection))
-        }
-    }
+) -> Result<Traced, Option<Duration>> {
+    side.bounds(terms.origin.function.and_then(Function::longest), None);
+    side.board(terms.breakers(), None, Some(time::now()))?;
+    let _allowed = left.map(frame::allow);
+    Ok(Traced::begin(terms.origin, None))
 }
 
 /// Calls that began in the eras that are closed.
@@ -177,16 +180,9 @@ struct Watching<'s> {
     side: &'s mut Watched,
     /// Until that is noted.
     before: Option<Ended>,
-    is_over: bool,
 }
 
 impl Watching<'_> {
-    #[inline]
-    fn end(&mut self) {
-        self.is_over = true;
-        self.note();
-    }
-
     #[inline]
     fn note(&mut self) {
         if let Some(before) = self.before.take() {
@@ -209,12 +205,10 @@ impl Watching<'_> {
     }
 }
 
-impl Drop for Watching<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.note();
-            self.tell(Outcome::Panicked);
-        }
+impl Unwinds for Watching<'_> {
+    #[cold]
+    fn unwound(&mut self) {
+        self.note();
+        self.tell(Outcome::Panicked);
     }
 }

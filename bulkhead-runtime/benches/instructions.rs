@@ -46,7 +46,7 @@ const SITUATIONS: [Situation; 4] = [
     },
     Situation {
         name: "admitted, with `deadline` and a closed breaker",
-        limit: 388,
+        limit: 441,
         ours: |calls| _ = run_ready(calls, guarded_with_contract),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },

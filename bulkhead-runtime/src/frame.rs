@@ -13,8 +13,6 @@ mod held;
 mod inside;
 
 pub(crate) use carried::Carried;
-pub(crate) use due::{
-    Setter, allow, apart, asked, deadline, is_due, left_unasked, narrow, set, setter,
-};
+pub(crate) use due::{Setter, allow, apart, deadline, is_due, left_unasked, narrow, set, setter};
 pub(crate) use held::{Alive, Held, hold, holder};
 pub(crate) use inside::{Ended, Inside};

@@ -21,6 +21,7 @@ pub struct Function {
     deadline: Option<Duration>,
     /// `Some` where it is said, with a `deadline` or without.
     margin: Option<Duration>,
+    left: Option<Duration>,
     breaker: Option<BreakerPolicy>,
     /// Where its breaker is declared.
     site: (u32, u32),
@@ -61,6 +62,7 @@ impl Function {
             timeout: None,
             deadline: None,
             margin: None,
+            left: None,
             breaker: None,
             site: (0, 0),
             operation: OnceRef::new(),
@@ -81,6 +83,7 @@ impl Function {
             deadline: Some(deadline),
             ..self
         }
+        .with_left()
     }
 
     #[must_use]
@@ -89,6 +92,7 @@ impl Function {
             margin: Some(margin),
             ..self
         }
+        .with_left()
     }
 
     #[must_use]
@@ -146,9 +150,16 @@ impl Function {
     /// What its `deadline` leaves, its `margin` taken off.
     #[inline]
     pub(crate) fn left(&self) -> Option<Duration> {
-        let margin = self.margin.unwrap_or_default();
-        self.deadline
-            .map(|deadline| deadline.saturating_sub(margin))
+        self.left
+    }
+
+    /// The same, worked out once.
+    const fn with_left(self) -> Self {
+        let left = match (self.deadline, self.margin) {
+            (Some(deadline), Some(margin)) => Some(deadline.saturating_sub(margin)),
+            (deadline, _) => deadline,
+        };
+        Self { left, ..self }
     }
 
     /// The deadline of a call that begins now and has inherited another, and whether it is the function's own.

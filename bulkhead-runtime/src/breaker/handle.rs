@@ -46,7 +46,7 @@ use crate::time::Stamp;
 ///
 /// While a breaker is closed, has seen neither failures nor slow calls in its window, and is busy, most successes that
 /// are ready in their first poll read no clock: of those of a slice (a tenth of the window), up to one for 256 calls,
-/// and 63 at the most, are counted exactly, but as of the next one that does. A body that blocks its thread without ever
+/// and 255 at the most, are counted exactly, but as of the next one that does. A body that blocks its thread without ever
 /// waiting can then be slow unnoticed, and a `deadline` counts from its first wait.
 ///
 /// Results of calls that began before it opened change nothing afterwards. A probe that is dropped gives its

@@ -79,7 +79,7 @@ pub(crate) struct Ticket {
 const CALLS_FOR_A_GRANT: u32 = 256;
 
 /// What the word has space for.
-pub(super) const MOST_GRANTS: u32 = 63;
+pub(super) const MOST_GRANTS: u32 = 255;
 
 #[derive(Debug)]
 pub(crate) struct Machine {

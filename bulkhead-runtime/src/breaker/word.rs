@@ -4,8 +4,8 @@
 //! |---|---|
 //! | 0–2 | the state |
 //! | 3–63 | open: the end of the cool-down, in nanoseconds. Half-open and forced open: 0 |
-//! | 3–8 | closed: the successes that may still be counted here; disabled: 0 |
-//! | 9–63 | closed, disabled: the era |
+//! | 3–10 | closed: the successes that may still be counted here; disabled: 0 |
+//! | 11–63 | closed, disabled: the era |
 //!
 //! It is a copy: the machine decides, and whoever changes it writes the word anew before unlocking. A word
 //! that is out of date answers as it would have a moment ago, and no answer that it gives takes anything:
@@ -30,7 +30,7 @@ const STATE_BITS: u32 = 3;
 const STATE: u64 = (1 << STATE_BITS) - 1;
 const MOST: u64 = u64::MAX >> STATE_BITS;
 
-const LEFT_BITS: u32 = 6;
+const LEFT_BITS: u32 = 8;
 const LEFT: u64 = (1 << LEFT_BITS) - 1;
 const ONE: u64 = 1 << STATE_BITS;
 

@@ -8,8 +8,9 @@ use super::{held, inside};
 use crate::time::{self, Instant};
 
 thread_local! {
-    /// The deadline, and who has set it.
-    static DUE: Cell<(Due, Setter)> = const { Cell::new((Due::Never, Setter::NOBODY)) };
+    static DUE: Cell<Due> = const { Cell::new(Due::Never) };
+    /// Who has set it.
+    static SETTER: Cell<Setter> = const { Cell::new(Setter::NOBODY) };
     /// What is left from when somebody asks, while nobody has.
     static LEFT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
@@ -46,7 +47,7 @@ impl Setter {
 #[inline]
 pub(crate) fn deadline() -> Option<Instant> {
     // Two instructions of every call that has none.
-    if let Due::Never = DUE.get().0 {
+    if let Due::Never = DUE.get() {
         None
     } else {
         Some(ask())
@@ -55,41 +56,33 @@ pub(crate) fn deadline() -> Option<Instant> {
 
 #[cold]
 fn ask() -> Instant {
-    if let Due::At(deadline) = DUE.get().0 {
+    if let Due::At(deadline) = DUE.get() {
         return deadline;
     }
     let deadline = time::after(time::now(), LEFT.get());
-    DUE.set((Due::At(deadline), Setter::new()));
+    DUE.set(Due::At(deadline));
+    SETTER.set(Setter::new());
     deadline
 }
 
 /// Who has set the deadline of what is polled now.
 pub(crate) fn setter() -> Setter {
-    DUE.get().1
+    SETTER.get()
 }
 
 /// Whether a deadline holds, without asking for it.
 #[inline]
 pub(crate) fn is_due() -> bool {
-    !matches!(DUE.get().0, Due::Never)
+    !matches!(DUE.get(), Due::Never)
 }
 
 /// What is left from when somebody asks, if there is a deadline that nobody has asked for.
 #[inline]
 pub(crate) fn left_unasked() -> Option<Duration> {
-    if let Due::Unasked = DUE.get().0 {
+    if let Due::Unasked = DUE.get() {
         Some(LEFT.get())
     } else {
         None
-    }
-}
-
-/// The deadline of what is polled now and who has set it, if somebody has asked for it or it was not left open.
-#[inline]
-pub(crate) fn asked() -> Option<(Instant, Setter)> {
-    match DUE.get() {
-        (Due::At(deadline), setter) => Some((deadline, setter)),
-        (Due::Never | Due::Unasked, _) => None,
     }
 }
 
@@ -111,36 +104,61 @@ pub(crate) fn set(by: Instant, setter: Setter) -> Restored {
 
 #[inline]
 fn set_if(is_nearer: bool, by: Instant, setter: Setter) -> Restored {
-    let before = DUE.get();
+    let before = Restored(DUE.get(), SETTER.get());
     if is_nearer {
-        DUE.with(|due| due.set((Due::At(by), setter)));
+        DUE.with(|due| due.set(Due::At(by)));
+        SETTER.with(|cell| cell.set(setter));
     }
-    Restored(before)
+    before
 }
 
-/// Where no deadline holds: lets one hold that is `left` from when somebody first asks for it.
+/// Where no deadline holds: lets one hold that is `left` from when somebody first asks for it, until what it returns
+/// has ended or is dropped.
 #[inline]
 #[must_use = "the deadline holds until this is dropped; bind it to a name"]
-pub(crate) fn allow(left: Duration) -> Restored {
+pub(crate) fn allow(left: Duration) -> Allowed {
     LEFT.with(|cell| cell.set(left));
-    let before = DUE.get();
-    DUE.with(|due| due.set((Due::Unasked, before.1)));
-    Restored(before)
+    DUE.with(|due| due.set(Due::Unasked));
+    Allowed(())
+}
+
+/// What ends with it is a deadline that was left open.
+#[derive(Debug)]
+pub(crate) struct Allowed(());
+
+impl Allowed {
+    /// Tells the deadline and who has set it, if somebody has asked for it.
+    #[inline]
+    pub(crate) fn end(self) -> Option<(Instant, Setter)> {
+        match DUE.get() {
+            Due::At(deadline) => Some((deadline, SETTER.get())),
+            Due::Never | Due::Unasked => None,
+        }
+    }
+}
+
+impl Drop for Allowed {
+    #[inline]
+    fn drop(&mut self) {
+        DUE.with(|due| due.set(Due::Never));
+        SETTER.with(|setter| setter.set(Setter::NOBODY));
+    }
 }
 
 /// Runs foreign code that belongs to nobody's call: no deadline holds for it, and it holds nothing.
 pub(crate) fn apart<T>(run: impl FnOnce() -> T) -> T {
-    let _restored = Restored(DUE.replace((Due::Never, Setter::NOBODY)));
+    let _restored = Restored(DUE.replace(Due::Never), SETTER.replace(Setter::NOBODY));
     inside::apart(|| held::apart(run))
 }
 
 /// Puts back the deadline that was, also when the poll unwinds.
 #[derive(Debug)]
-pub(crate) struct Restored((Due, Setter));
+pub(crate) struct Restored(Due, Setter);
 
 impl Drop for Restored {
     #[inline]
     fn drop(&mut self) {
         DUE.with(|due| due.set(self.0));
+        SETTER.with(|setter| setter.set(self.1));
     }
 }

@@ -81,7 +81,7 @@ impl<F: Future> Run<F, Watched> {
         let mut watching = Watching {
             tickets,
             side: this.side,
-            before: Some(Ended::so_far()),
+            before: Ended::so_far(),
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
@@ -93,8 +93,10 @@ impl<F: Future> Run<F, Watched> {
             Some(held) => held.end(),
             None => None,
         };
-        let asked = if left.is_some() { frame::asked() } else { None };
-        drop(allowed);
+        let asked = match allowed {
+            Some(allowed) => allowed.end(),
+            None => None,
+        };
         watching.note();
         match polled {
             Ok((output, verdict, mut flight)) => {
@@ -178,16 +180,14 @@ impl Tickets {
 struct Watching<'s> {
     tickets: Tickets,
     side: &'s mut Watched,
-    /// Until that is noted.
-    before: Option<Ended>,
+    before: Ended,
 }
 
 impl Watching<'_> {
+    /// What has ended inside; once, when the poll is over.
     #[inline]
     fn note(&mut self) {
-        if let Some(before) = self.before.take() {
-            self.side.note_inside(before);
-        }
+        self.side.note_inside(self.before);
     }
 
     /// From here on the side remembers.

@@ -859,7 +859,12 @@ impl Model {
 
     /// A permit after waiting; the breaker may have opened meanwhile.
     fn claim(&mut self, waiting: Waiting) {
-        if self.boards(waiting.call, waiting.longest) {
+        // The mode may have changed since it came.
+        if self.mode == Mode::Off || self.boards(waiting.call, waiting.longest) {
+            return self.run(waiting.call);
+        }
+        if self.mode == Mode::Observe {
+            self.would_reject += 1;
             return self.run(waiting.call);
         }
         self.counts.breaker_open += 1;
@@ -1174,9 +1179,6 @@ impl History {
             Step::Call(_) | Step::EnterBy(..) | Step::TryEnter => self.come(number, step),
             Step::Poll(pick) if !self.callers.is_empty() => {
                 let at = pick.index(self.callers.len());
-                if self.is_left_alone(&self.callers[at]) {
-                    return;
-                }
                 if !self.callers[at].started() {
                     self.model.look(self.callers[at].number);
                 }
@@ -1226,7 +1228,6 @@ impl History {
         let (partition, now) = (self.partition, self.model.now);
         match step {
             Step::Call(None) if self.may_or_may_not_look_closer() => {}
-            Step::Call(_) | Step::EnterBy(..) if self.would_or_would_not_wait() => {}
             Step::Call(deadline) => {
                 let caller = Caller::calling(partition, number, deadline.map(in_ms));
                 let longest = u64::try_from(TIMEOUT.as_millis()).expect("a few");
@@ -1325,31 +1326,12 @@ impl History {
         self.model.now += millis;
     }
 
-    /// What these do is not held fast here: calls that waited when it went out of the usual mode, and what a panic does
-    /// to those that wait if it opens the breaker.
-    fn is_left_alone(&self, caller: &Caller) -> bool {
-        let model = &self.model;
-        let panics = matches!(caller.body.borrow().told, Some(End::Panic)) && !caller.by_hand;
-        let is_in_doubt =
-            panics && !model.waiting.is_empty() || !caller.started() && model.mode != Mode::Enforce;
-        model.breaker.is_some() && is_in_doubt
-    }
-
     /// A call that fits need not look who is out of time; under a breaker, and in a mode that rejects nobody, some do.
     fn may_or_may_not_look_closer(&self) -> bool {
         let model = &self.model;
         let is_usual = model.breaker.is_none() && model.mode == Mode::Enforce;
         let mut granted = model.granted.iter();
         !is_usual && model.is_let_in_at_once() && granted.any(|granted| granted.until <= model.now)
-    }
-
-    /// Observed under a breaker, a call that would have waited is one that would have been rejected.
-    fn would_or_would_not_wait(&self) -> bool {
-        let model = &self.model;
-        // Those that are out of time may be found to be.
-        let (least, most) = (model.running.len(), model.in_use());
-        let would_wait = most >= model.max && least < model.max + model.queue;
-        model.breaker.is_some() && model.mode == Mode::Observe && would_wait
     }
 
     fn is_breaker(&self, so: fn(&Breaker, u64) -> bool) -> bool {

@@ -226,12 +226,12 @@ impl Way<'_> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'static>, Rejection>> {
         let gate = &self.terms.live.gate;
-        let is_probed = side::look(self.breakers) == Look::HalfOpen;
-        let boarded = match gate.mode_now() {
-            Mode::Off => Ok(()),
-            Mode::Enforce | Mode::Observe => {
-                side.board(self.breakers, self.terms.timeout, Some(time::now()))
-            }
+        let is_off = gate.mode_now() == Mode::Off;
+        let is_probed = !is_off && side::look(self.breakers) == Look::HalfOpen;
+        let boarded = if is_off {
+            Ok(())
+        } else {
+            side.board(self.breakers, self.terms.timeout, Some(time::now()))
         };
         let polled = match boarded {
             Ok(()) if is_probed => entry.poll(gate, self.patience, || Queues::Never, timer, cx),

@@ -3,6 +3,7 @@
 
 mod answer;
 mod blocking;
+mod contract;
 mod entering;
 mod future;
 mod guard;

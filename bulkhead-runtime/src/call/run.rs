@@ -17,6 +17,7 @@ use super::side::{Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Alive, Ended, Held, Setter};
+use crate::function::Function;
 use crate::observer::{self, Traced};
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -158,6 +159,17 @@ impl Terms {
             live,
             origin,
             timeout,
+        }
+    }
+
+    /// Of a call of a function.
+    #[inline]
+    pub(super) fn of_function(function: &'static Function) -> Self {
+        let live = function.live();
+        Self {
+            live,
+            origin: function.origin(live),
+            timeout: function.timeout(),
         }
     }
 

@@ -9,9 +9,9 @@
 //! | state | list | moves to | on |
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
-//! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
-//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`], [`Waitlist::turn_away`] |
+//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`]: closed; [`Waitlist::turn_away`]: a breaker opened |
+//! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
 use std::task::Waker;
@@ -70,12 +70,6 @@ struct Slot {
     state: State,
 }
 
-impl List {
-    fn is_due(&mut self, until: Instant) {
-        self.due = Some(self.due.map_or(until, |due| due.min(until)));
-    }
-}
-
 #[derive(Clone, Copy)]
 struct List {
     head: SlotIndex,
@@ -95,6 +89,7 @@ const EMPTY: List = List {
     is_ordered: true,
 };
 
+/// Those that wait, those that were granted a permit, and the slots of both.
 pub(super) struct Waitlist {
     slots: Vec<Slot>,
     waiting: List,
@@ -279,7 +274,14 @@ fn append(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
     }
     list.tail = index;
     list.len += 1;
-    list.is_due(until);
+    list.look_by(until);
+}
+
+impl List {
+    /// Somebody in it is out of time then.
+    fn look_by(&mut self, until: Instant) {
+        self.due = Some(self.due.map_or(until, |due| due.min(until)));
+    }
 }
 
 /// When the first in the list is out of time.
@@ -309,7 +311,7 @@ fn take_overdue(slots: &mut [Slot], list: &mut List, now: Instant, mut tell: imp
             unlink(slots, list, at);
         } else {
             let until = slot.until;
-            list.is_due(until);
+            list.look_by(until);
             if list.is_ordered {
                 return;
             }

@@ -1,10 +1,10 @@
 //! A machine that threads share, and the guard that every call holds.
 //!
 //! As long as nothing is wrong a call looks, and takes its ticket, by one load each of the [`word`](super::word);
-//! open, it is turned away by one load and the clock. Results of the era that is closed, and everything about
-//! probes, take the lock; it is held for a few nanoseconds and nothing of the user's runs under it. Only of
-//! successes, while they are many and nothing else is there, most are counted in the word, without lock and
-//! clock; [`Machine::grants`] says when.
+//! open, it is turned away by one load and the clock. Results of a closed era, and everything about probes, take
+//! the lock; it is held for a few nanoseconds and nothing of the user's runs under it. The exception is for busy
+//! breakers that have seen nothing but quick successes: there most of these are counted in the word, without lock
+//! and clock. [`Machine::grants`] says how many.
 //!
 //! The word is read and written without ordering. It publishes nothing but itself, and who reads an older
 //! one is answered as if it had come a moment earlier.
@@ -24,10 +24,11 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::time;
 use crate::time::Stamp;
 
-/// A breaker. What it does is in the documentation of this module's parent.
+/// A machine, and the word that answers for it.
 pub(crate) struct BreakerCell {
     word: AtomicU64,
     machine: Mutex<Machine>,
+    /// Of the jitter; drawn once.
     seed: u64,
 }
 
@@ -107,7 +108,8 @@ impl BreakerCell {
         self.change(now, |machine| (machine.state(), machine.totals(now)))
     }
 
-    /// Whether nothing is wrong, and calls are many: a call that comes now need not look at the clock.
+    /// Whether nothing is wrong and calls are many: a call that comes now, and succeeds at once, need not look at
+    /// the clock.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
         self.word().is_calm()
@@ -188,7 +190,8 @@ impl BreakerCell {
         Word(self.word.load(Ordering::Relaxed))
     }
 
-    /// The only way to the machine, so that no change can miss the word, and no look what the word has counted.
+    /// The only way to the machine, so that no change misses the word, and no look at the machine misses what the
+    /// word has counted.
     fn change<R>(&self, now: Stamp, change: impl FnOnce(&mut Machine) -> R) -> R {
         let mut machine = self.machine.lock();
         let mut before = settled(&mut machine, now, self.word());

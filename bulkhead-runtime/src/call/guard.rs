@@ -1,4 +1,7 @@
 //! What the expansion of `#[bulkhead]` calls: one static for the function, one future around its body.
+//!
+//! There are three futures, so that no function pays for what it does not use: [`Guarded`] needs no place for a
+//! timer or in a queue, [`TimedGuarded`] has both, and [`ContractGuarded`] is watched by breakers as well.
 
 use std::fmt;
 use std::future::Future;
@@ -21,8 +24,8 @@ use crate::observer::{self, Traced};
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
-/// Guards a body that never waits for the clock: on a partition without a queue and without a breaker, with
-/// no timeout.
+/// Guards a body that only the deadline of its caller can bound: on a partition without a queue and without a
+/// breaker, with no timeout.
 #[inline]
 pub fn guard<F, J>(function: &'static Function, body: F, judge: J) -> Guarded<F, J>
 where
@@ -276,7 +279,7 @@ enum Bounded {
 }
 
 impl Bound {
-    /// Its body counts from its first poll that was not its last.
+    /// The time of the body counts from the end of its first poll: only a body that is parked gets here.
     #[cold]
     #[inline(never)]
     fn poll(

@@ -112,7 +112,7 @@ pin_project! {
         timer: Timer,
         side: S,
         stage: Stage,
-        // For the tasks that were spawned inside: they can tell whether the call is over.
+        // Gone when the call is over: so tasks that were spawned inside know whether its permit is still held.
         alive: Option<Alive>,
     }
 }
@@ -131,7 +131,8 @@ enum Stage {
 
 #[derive(Debug)]
 struct Running {
-    /// Away only while the body is polled, as the flight is; before it, and so closed before the permit is free.
+    /// Away only while the body is polled, as the flight is. Stands before it: fields drop in order, and the span
+    /// closes before the permit is free.
     traced: Traced,
     /// Away only while the body is polled.
     flight: Option<Flight<'static>>,
@@ -149,7 +150,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Of a future, which has nothing of its own but perhaps a timeout.
+    /// Those of any other call, which has nothing of its own but perhaps a timeout.
     pub(crate) fn of(live: &'static Live, timeout: Option<Duration>) -> Self {
         let origin = Origin {
             partition: live.partition,
@@ -162,7 +163,7 @@ impl Terms {
         }
     }
 
-    /// Of a call of a function.
+    /// Those of an annotated function.
     #[inline]
     pub(super) fn of_function(function: &'static Function) -> Self {
         let live = function.live();
@@ -217,7 +218,7 @@ impl<F: Future> Run<F, Watched> {
         Poll::Ready(limit.stop(&terms, this.body, this.side, this.stage))
     }
 
-    /// What bounds it by itself.
+    /// Notes the longest time that it can run, and the deadline that it has set by itself.
     pub(super) fn bounds(
         self: Pin<&mut Self>,
         longest: Option<Duration>,
@@ -330,7 +331,7 @@ impl<'s, S: Side> Polling<'s, S> {
     fn begin(side: &'s mut S) -> Self {
         Self {
             side,
-            before: S::WATCHES.then(Ended::so_far),
+            before: S::WATCHES.then(Ended::listen),
             is_over: false,
         }
     }
@@ -397,7 +398,7 @@ impl Limit {
         timer.poll_until(limit.at, cx).map(|()| limit)
     }
 
-    /// Stops the body.
+    /// Stops the body, whose time is over; tells the breakers before the permit is free, and the observers last.
     fn stop<F, S: Side>(
         &self,
         terms: &Terms,

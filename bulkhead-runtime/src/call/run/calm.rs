@@ -1,14 +1,15 @@
 //! The usual call under a contract: it finds room, its breakers are calm, and it ends in its first poll.
 //!
-//! It asks no clock and takes no lock; what it has to remember for the other cases it remembers when they come.
+//! It takes no lock, and asks no clock beyond the sample of the gate; what the other cases have to remember is
+//! written down only when they come.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Context;
 use std::time::Duration;
 
-use super::{Run, Running, Stage, Terms, poll_body};
-use crate::admission::Flight;
+use super::{Run, Running, Stage, Terms, poll_body, reject};
+use crate::admission::{Flight, Rejection};
 use crate::breaker::Breaker;
 use crate::call::side::{Breakers, Side, Watched};
 use crate::error::BulkheadError;
@@ -20,11 +21,11 @@ use crate::time::{self, Instant};
 
 /// What became of a call in its first poll.
 pub(in crate::call) enum Calm<R> {
-    /// It is not the usual call; nothing has happened.
+    /// It is not the usual call: the long way takes it up where it stands, at the door or with its permit.
     Not,
     /// It has ended.
     Ended(R),
-    /// It was let in, and is to be polled on; with a deadline, if it has one of its own.
+    /// Its body runs and is not ready. With its deadline, if it has one of its own.
     Parked(Option<(Instant, Setter)>),
     /// A breaker has opened just now.
     Rejected(BulkheadError),
@@ -61,7 +62,7 @@ impl<F: Future> Run<F, Watched> {
         let mut watching = Watching {
             tickets,
             side: this.side,
-            before: Some(Ended::so_far()),
+            before: Some(Ended::listen()),
             is_over: false,
         };
         let allowed = left.map(frame::allow);
@@ -109,7 +110,7 @@ fn are_calm(breakers: Breakers) -> bool {
         && partition.is_none_or(Breaker::is_calm)
 }
 
-/// A breaker was calm before the permit was taken, and is not any more.
+/// A breaker was closed before the permit was taken, and is not any more.
 #[cold]
 #[inline(never)]
 fn enter_late<R>(
@@ -134,8 +135,8 @@ fn enter_late<R>(
         Err(retry_after) => {
             flight.means(Outcome::Unstarted);
             drop(flight);
-            let rejection = crate::admission::Rejection::Open(retry_after);
-            Calm::Rejected(super::reject(terms.live, terms.origin, rejection))
+            let rejection = Rejection::Open(retry_after);
+            Calm::Rejected(reject(terms.live, terms.origin, rejection))
         }
     }
 }

@@ -94,12 +94,12 @@ use proc_macro::TokenStream;
 /// # Breakers
 ///
 /// `breaker(failure_rate = 50%, slow = 1s)` takes the keys that it takes on `#[partition]`, all of which can be
-/// left out: `breaker()`. It counts the calls of this function and stops no others, whoever's permits they
-/// take; that of a partition counts the calls of all its functions. A function can be under both.
+/// left out: `breaker()`. It counts the calls of this function and stops no others, even of the same partition; that
+/// of a partition counts the calls of all its functions. A function can be under both.
 ///
 /// A function under a breaker, its own or that of its partition, needs a `timeout` or a `deadline`, and does not
-/// compile without: a call that hangs would never end, and the breaker would never see it. What bounds the call
-/// is longer than `slow`.
+/// compile without: a call that hangs would never end, and the breaker would never see it. `slow` is shorter than
+/// what bounds the call.
 ///
 /// # Which functions
 ///
@@ -112,8 +112,9 @@ use proc_macro::TokenStream;
 ///   use a default method, share it. Within a crate, so do functions with the same name and policy.
 /// - Of two attributes on one function, the lower one is entered first.
 /// - Put it above an attribute that takes the `async` away, such as `#[tokio::main]`.
-/// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. A
-///   depth beyond `max` is rejected, or waits for itself until `wait` is over.
+/// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. Inside a
+///   call of the same partition none queues, since it might wait for the call that waits for it: a depth
+///   beyond `max` is rejected as `Full`.
 /// - The permit is given back when the function returns. A stream that it returned or a task that it
 ///   spawned goes on without one.
 ///
@@ -121,7 +122,7 @@ use proc_macro::TokenStream;
 ///
 /// A `Result` whose error type implements `From<BulkheadError>`, however it is spelled. For the
 /// error type of another crate write `reject = function`; the same key serves a return type that is
-/// no `Result`. With the feature `axum`, a bare `Response` carries a rejection too.
+/// no `Result`. With the features `axum` and `actix`, a bare `Response` or `HttpResponse` carries a rejection too.
 ///
 /// # Errors
 ///
@@ -129,9 +130,10 @@ use proc_macro::TokenStream;
 /// - `BulkheadError::Full` when no permit and no place in the queue is free,
 /// - `BulkheadError::WaitTimeout` when none became free within `wait`,
 /// - `BulkheadError::Closed` when the partition is closed,
-/// - `BulkheadError::BreakerOpen` when a breaker is open,
+/// - `BulkheadError::BreakerOpen` when a breaker is open, or all of its probes are out,
 /// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then,
-/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue or in the body.
+/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue or in the body, or left less
+///   than the `measured` mean of the partition.
 ///
 /// # Panics
 ///
@@ -271,8 +273,11 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// | `status = 503` | the HTTP status of a rejection: 503 or 429 | 503 |
 /// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
 ///
-/// `timeout`, `deadline`, `margin`, `reject` and `classify` are about one function and belong there. `reserve` and `per_key` are
-/// checked and kept; nobody is admitted or rejected by them yet.
+/// `timeout`, `deadline`, `margin`, `reject` and `classify` are about one function and belong there. `reserve` and
+/// `per_key` are checked and kept; nobody is admitted or rejected by them yet.
+///
+/// The policy can be read while compiling, so that one number is written once:
+/// `PgPoolOptions::new().max_connections(CHECKOUT.policy().max())`.
 ///
 /// # What was measured
 ///
@@ -289,7 +294,7 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # A breaker
 ///
-/// Once too large a share of the calls fails or is slow, or so many in a row fail, no more are made for a while.
+/// Once too large a share of the calls fails or is slow, or too many in a row fail, no more are made for a while.
 /// Then probes go out, and when they succeed, all is as before. All keys can be left out; `breaker()` has
 /// nothing but defaults.
 ///
@@ -307,13 +312,11 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Shares are literal percentages with up to four decimals; the rest is durations and numbers as elsewhere.
 /// While it is open, a call is rejected with `BulkheadError::BreakerOpen` before it queues. A failure is a verdict
-/// `Failure`, a panic or a call timeout; rejections, and calls that their callers gave up, are none.
+/// `Failure`, a panic, a call timeout, or a `deadline` of the function's own that passed; rejections, and calls that
+/// their callers gave up, are none. `Breaker` has the whole table.
 ///
 /// Every function that takes its permits here needs a `timeout` or a `deadline`, longer than `slow`; it does not
 /// compile otherwise. A breaker for one function alone is written there.
-///
-/// The policy can be read while compiling, so that one number is written once:
-/// `PgPoolOptions::new().max_connections(CHECKOUT.policy().max())`.
 ///
 /// # Errors
 ///

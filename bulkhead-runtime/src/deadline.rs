@@ -39,7 +39,7 @@ use crate::time::{self, Instant};
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// So long from now; at most about thirty years.
+    /// So long from now, but at most about thirty years: tokio's clock tells no more.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self(time::after(time::now(), time))
@@ -84,6 +84,9 @@ impl Deadline {
     /// It does not stop `future` itself: what bounds it are the calls in there. A call that is under way when
     /// the deadline passes ends as [`DeadlineExceeded`](crate::BulkheadError::DeadlineExceeded); one that comes
     /// later is rejected as such.
+    ///
+    /// # Panics
+    /// As guarded calls do: one that has to wait or to be stopped needs a tokio runtime with time enabled.
     ///
     /// # Cancel safety
     /// That of `future`.

@@ -4,8 +4,11 @@
 //! A frame holds while a future is polled. Whoever narrows the deadline, or holds a permit of a partition
 //! in whose queue a nested call could wait for it, says so around each poll of what runs inside; whatever
 //! is called in there finds it. So futures that are polled side by side, as by `join!`, do not see each
-//! other's, and a frame does not outlive a poll, whatever unwinds. The price is a thread-local write a poll,
+//! other's, and a frame does not outlive a poll, whatever unwinds. The price is a few thread-local writes a poll,
 //! and only for those that have something to say.
+//!
+//! [`due`] is the deadline, [`held`] are the permits, [`inside`] is what became of the calls inside; [`carried`] is
+//! all of it on its way to another task.
 
 mod carried;
 mod due;

@@ -35,7 +35,10 @@
 //! | hold a policy against measured traffic | [`Measured`] |
 //! | change or close a partition while it runs | [`configure`], [`Partition::resize`], [`mode`](Partition::mode), [`close`](Partition::close), [`reopen`](Partition::reopen) |
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
-//! | take a deadline from a request, or along with one | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
+//! | bound everything that is done for one caller | [`Deadline`], or the key `deadline` |
+//! | take a deadline into a task | [`spawn`] |
+//! | read a deadline from a request, or send one along | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
+//! | stop calling what fails | the key `breaker`, or [`Policy::with_breaker`]; then [`Breaker`] |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | be told as it happens | [`subscribe`] an [`Observer`] |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
@@ -46,12 +49,13 @@
 //!
 //! # What a call becomes
 //!
-//! It is *rejected* before its body starts, for one [`Reason`] other than a call timeout, or *abandoned* by a caller that leaves
-//! while it waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is
-//! accounted for exactly once; [`Snapshot`] has the laws.
+//! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves while it
+//! waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is accounted for
+//! exactly once; [`Snapshot`] has the laws. Two errors can also tell of a body that was stopped: a call timeout
+//! always does, an exceeded deadline if [`body_ran`](BulkheadError::body_ran) says so.
 //!
-//! Two clocks run apart: `wait` bounds the time in the queue, `timeout` the time of the body, and the
-//! error names the one that ran out.
+//! Two clocks run apart: `wait` bounds the time in the queue, `timeout` the time of the body. A [`Deadline`] bounds
+//! both together. The error names the one that ran out.
 //!
 //! # Cancellation
 //!
@@ -73,24 +77,26 @@
 //! * `actix`: `BulkheadError` is an actix-web response, and a handler may return a bare `HttpResponse`.
 //! * `serde`: `Overrides` from a file of any format that serde reads.
 //! * `test-util`: the module `test`, for the tests of those who use this crate.
-//! * `tracing`: events. `warn` for rejections and for call timeouts, each at most once a second for each partition;
-//!   `info` when a partition is closed or reopened, and when it was saturated for a second or more; `debug` for every
-//!   saturation. Where a subscriber takes `info`, partitions are watched as for an [`Observer`] that
-//!   wants saturation; one that is installed later than the first use of a partition is noticed at the next rejection.
-//!   `warn` when a breaker opens, `info` for its other transitions; `warn`, sampled, for a `margin` without a deadline.
-//! * `tracing`, too: a span `call` around the body of every guarded call, of the target `bulkhead_runtime::call` and
-//!   the level `debug`: it is detail of one request. It has the fields `partition`, `function` (none for
-//!   [`Partition::call`], [`run_blocking`](Partition::run_blocking) and the layer), `waited_ms` (in the queue),
-//!   `deadline_left_ms` (when the body starts; none without a deadline) and `attempt` (1: there are no retries yet).
-//!   It begins when the body starts, is entered while that is polled, and ends with it, before the permit is free: on
-//!   return, panic, timeout and cancellation. A rejected call has none, nor has a permit that is held by hand; with
-//!   the layer it ends with the head of the response. Where no subscriber wants it, a call allocates nothing for it
-//!   and asks no clock.
+//! * `tracing`: events and a span.
+//!   - At `warn`: rejections, timeouts, and calls with a `margin` and no deadline, each at most once a second for each
+//!     partition; and a breaker that opens.
+//!   - At `info`: the other transitions of a breaker, a partition that is closed or reopened, and the end of a
+//!     saturation of a second or more. At `debug`: every other saturation. Where a subscriber takes `info`, partitions
+//!     are watched as for an [`Observer`] that wants saturation; one that is installed later than the first use of a
+//!     partition is noticed at the next rejection.
+//!   - The span `call` around the body of every guarded call, of the target `bulkhead_runtime::call` and
+//!     the level `debug`: it is detail of one request. It has the fields `partition`, `function` (none for
+//!     [`Partition::call`], [`run_blocking`](Partition::run_blocking) and the layer), `waited_ms` (in the queue),
+//!     `deadline_left_ms` (when the body starts; none without a deadline) and `attempt` (1: there are no retries yet).
+//!     It begins when the body starts, is entered while that is polled, and ends with it, before the permit is free: on
+//!     return, panic, timeout and cancellation. A rejected call has none, nor has a permit that is held by hand; with
+//!     the layer it ends with the head of the response. Where no subscriber wants it, a call allocates nothing for it
+//!     and asks no clock.
 //!
 //! # Time and the runtime
 //!
 //! The clock is tokio's, so a paused one moves everything in a test. Room and rejection need no
-//! runtime; waiting and timeouts need tokio's, with time enabled, and panic without it.
+//! runtime; waiting, timeouts and deadlines need tokio's, with time enabled, and panic without it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

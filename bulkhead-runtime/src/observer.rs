@@ -215,8 +215,8 @@ impl Event<'_> {
 
 /// What an [`Observer`] wants to be told of, beside what costs nobody anything.
 ///
-/// Rejections, timeouts, closing and reopening are off the way of a call that is admitted. Saturation and admissions
-/// are not: while anybody wants those, some calls or all of them take the partition's lock.
+/// Rejections, timeouts, the moves of breakers, closing and reopening are off the way of a call that is admitted.
+/// Saturation and admissions are not: while anybody wants those, some calls or all of them take the partition's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wants {
     saturation: bool,

@@ -302,8 +302,8 @@ impl Policy {
         Self { status, ..self }.validated()
     }
 
-    /// Stops calling for a while when calls go wrong: too large a share of them fails or is slow, or so many in
-    /// a row fail.
+    /// Stops calling for a while when calls go wrong: when too large a share of them fails or is slow, or too many
+    /// in a row fail.
     ///
     /// One breaker for the whole partition. What it counts, and what not, is said at
     /// [`Breaker`](crate::Breaker).

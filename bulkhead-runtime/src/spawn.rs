@@ -9,10 +9,13 @@ use tokio::task::JoinHandle;
 
 use crate::frame::Carried;
 
-/// `tokio::spawn`, for a task that works for the caller of this one: it has the same
-/// [deadline](crate::Deadline), and calls of a partition of which a permit is held here do not wait for it.
+/// `tokio::spawn`, for a task that works for the caller of this one.
 ///
-/// A plain `tokio::spawn` starts without either, which is right for a task that goes on by itself.
+/// It has the same [deadline](crate::Deadline). Its calls of a partition of which a permit is held here never queue, as
+/// they might wait for the call that holds it. And a [breaker](crate::Breaker) around this call knows of those that
+/// were rejected in there.
+///
+/// A plain `tokio::spawn` starts without any of it, which is right for a task that goes on by itself.
 ///
 /// # Panics
 /// Outside a tokio runtime.

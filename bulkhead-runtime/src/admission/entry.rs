@@ -104,7 +104,8 @@ impl<'g> Entry<'g> {
         }
     }
 
-    /// In every other case. `queues` is asked once, if there is no room.
+    /// The way in where [`enter_at_once`](Self::enter_at_once) is not enough. `queues` is asked once, if there is no
+    /// room.
     ///
     /// Cancel safety: dropping the entry leaves the queue, and hands a grant on to the next.
     ///

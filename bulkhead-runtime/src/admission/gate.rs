@@ -289,11 +289,11 @@ impl Gate {
             let (waker, word) = self.grant(&mut ledger, Room::Free).unzip();
             let leaves_something = word.is_some_and(|word| leaves_something(&ledger, word));
             // Not between two grants: room that goes on to a waiter was never free.
-            let turn = (!leaves_something).then(|| self.mark(&mut ledger));
+            let notice = (!leaves_something).then(|| self.mark(&mut ledger));
             drop(ledger);
             wake(waker.flatten());
-            if let Some(turn) = turn {
-                return turn.tell();
+            if let Some(notice) = notice {
+                return notice.tell();
             }
         }
     }

@@ -1,12 +1,11 @@
 //! Admit, enqueue or reject: one decision; and the way back of every permit.
 //!
 //! [`word`] holds the layout of the one atomic word and decides on it, [`waitlist`] holds the order
-//! of those that wait; both are pure. [`gate`] joins them: it is the only place that changes either. [`counts`] holds
-//! what passed.
+//! of those that wait; both are pure. [`gate`] joins them: it is the only place that changes either. [`counts`]
+//! holds what passed, [`terms`] what it goes by, and [`rejection`] why a call got no permit.
 //!
 //! [`entry`] is the way in, poll by poll; [`waiter`] and [`flight`] are what a call owns: a place in the
-//! queue, and a permit. Dropping one
-//! of them gives it back, so that no path out of a call can forget to.
+//! queue, and a permit. Dropping one of them gives it back, so that no path out of a call can forget to.
 
 mod counts;
 mod entry;

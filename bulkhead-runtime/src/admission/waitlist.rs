@@ -9,9 +9,9 @@
 //! | state | list | moves to | on |
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
-//! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
-//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`], [`Waitlist::turn_away`] |
+//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`]: closed; [`Waitlist::turn_away`]: a breaker opened |
+//! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
 use std::task::Waker;
@@ -70,12 +70,6 @@ struct Slot {
     state: State,
 }
 
-impl List {
-    fn is_due(&mut self, until: Instant) {
-        self.due = Some(self.due.map_or(until, |due| due.min(until)));
-    }
-}
-
 #[derive(Clone, Copy)]
 struct List {
     head: SlotIndex,
@@ -95,6 +89,7 @@ const EMPTY: List = List {
     is_ordered: true,
 };
 
+/// Those that wait, those that were granted a permit, and the slots of both.
 pub(super) struct Waitlist {
     slots: Vec<Slot>,
     waiting: List,
@@ -279,7 +274,14 @@ fn append(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
     }
     list.tail = index;
     list.len += 1;
-    list.is_due(until);
+    list.look_by(until);
+}
+
+impl List {
+    /// Somebody in it is out of time then.
+    fn look_by(&mut self, until: Instant) {
+        self.due = Some(self.due.map_or(until, |due| due.min(until)));
+    }
 }
 
 /// When the first in the list is out of time.
@@ -309,7 +311,7 @@ fn take_overdue(slots: &mut [Slot], list: &mut List, now: Instant, mut tell: imp
             unlink(slots, list, at);
         } else {
             let until = slot.until;
-            list.is_due(until);
+            list.look_by(until);
             if list.is_ordered {
                 return;
             }
@@ -331,97 +333,4 @@ fn unlink(slots: &mut [Slot], list: &mut List, index: SlotIndex) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-    use std::time::Duration;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn join(list: &mut Waitlist, until: Instant) -> SlotIndex {
-        list.join(
-            Waker::noop().clone(),
-            until,
-            Bound::Wait,
-            Operation::default(),
-        )
-    }
-
-    #[test]
-    fn a_slot_is_small_enough_to_have_many() {
-        assert!(
-            size_of::<Slot>() <= 64,
-            "a waiter takes {} bytes",
-            size_of::<Slot>()
-        );
-    }
-
-    #[test]
-    fn slots_are_used_again() {
-        let now = crate::time::now();
-        let mut list = Waitlist::new();
-        for _ in 0..100 {
-            let slots = [(); 3].map(|()| join(&mut list, now));
-            for slot in slots {
-                let (was, _waker) = list.remove(slot);
-                assert_eq!(was, State::Waiting, "nothing else happened to it");
-            }
-        }
-        assert_eq!(list.slots.len(), 3, "as many slots as ever waited at once");
-    }
-
-    proptest! {
-        /// Against two plain queues of indices.
-        #[test]
-        fn behaves_like_two_plain_queues(steps in prop::collection::vec((0..5_u8, any::<prop::sample::Index>()), 0..200)) {
-            let start = crate::time::now();
-            let mut list = Waitlist::new();
-            let (mut waiting, mut granted, mut revoked) = (VecDeque::new(), Vec::new(), Vec::new());
-            for (at, (step, pick)) in steps.into_iter().enumerate() {
-                let until = |joined: usize| start + Duration::from_millis(joined as u64 % 7);
-                match step {
-                    0 => waiting.push_back((join(&mut list, until(at)), until(at))),
-                    1 => {
-                        prop_assert_eq!(list.grant_head().is_some(), !waiting.is_empty());
-                        granted.extend(waiting.pop_front());
-                    }
-                    2 => {
-                        let now = start + Duration::from_millis(3);
-                        let overdue: Vec<_> = granted.extract_if(.., |&mut (_, until)| until <= now).collect();
-                        let mut told = 0;
-                        list.revoke_overdue(now, |_| told += 1);
-                        prop_assert_eq!(told, overdue.len());
-                        revoked.extend(overdue);
-                    }
-                    3 => {
-                        let now = start + Duration::from_millis(3);
-                        let is_over = |&(_, until): &(SlotIndex, Instant)| until <= now;
-                        let overdue: Vec<_> = waiting.iter().copied().filter(is_over).collect();
-                        waiting.retain(|waiting| !is_over(waiting));
-                        let mut told = 0;
-                        list.expire_overdue(now, |_| told += 1);
-                        prop_assert_eq!(told, overdue.len());
-                        revoked.extend(overdue);
-                    }
-                    _ => {
-                        let all: Vec<_> = waiting.iter().chain(&granted).chain(&revoked).map(|&(slot, _)| slot).collect();
-                        if all.is_empty() { continue }
-                        let slot = *pick.get(&all);
-                        let (was, _waker) = list.remove(slot);
-                        let expected = if waiting.iter().any(|&(s, _)| s == slot) { State::Waiting }
-                            else if granted.iter().any(|&(s, _)| s == slot) { State::Granted }
-                            else { State::Revoked };
-                        prop_assert_eq!(was, expected);
-                        waiting.retain(|&(s, _)| s != slot);
-                        granted.retain(|&(s, _)| s != slot);
-                        revoked.retain(|&(s, _)| s != slot);
-                    }
-                }
-                prop_assert_eq!(list.waiting() as usize, waiting.len());
-                prop_assert_eq!(list.granted() as usize, granted.len());
-                prop_assert_eq!(list.waiting.head, waiting.front().map_or(NONE, |&(slot, _)| slot));
-            }
-        }
-    }
-}
+mod tests;

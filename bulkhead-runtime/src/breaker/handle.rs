@@ -14,7 +14,7 @@ use crate::observer;
 use crate::partition::{Live, Partition};
 use crate::time::Stamp;
 
-/// The breaker of a partition, or of one operation: calls that go wrong close the way to it for a while.
+/// The breaker of a partition, or of one function: when calls go wrong, no more are made for a while.
 ///
 /// Declared as `breaker(…)`, at the [partition](macro@crate::partition) for the dependency or at the
 /// [function](macro@crate::bulkhead) for that operation alone; then reached by [`Partition::breaker`] and
@@ -41,13 +41,14 @@ use crate::time::Stamp;
 /// is still seen, if `slow` is less than what callers wait. Without `slow`, a call that is left after its
 /// whole `timeout` is a failure.
 ///
-/// A guarded call inside is also one in a task that was [spawned](crate::spawn) inside, not in one of a plain
-/// `tokio::spawn`. A deadline that the body has set by itself is none that the call has inherited.
+/// Calls in a task that was [spawned](crate::spawn) inside are inside as well, those in a task of a plain
+/// `tokio::spawn` are not. A deadline that the body has set by itself is none that the call has inherited.
 ///
-/// While a breaker is closed, has seen neither failures nor slow calls in its window, and is busy, most successes that
-/// are ready in their first poll read no clock: of those of a slice (a tenth of the window), up to one for 256 calls,
-/// and 255 at the most, are counted exactly, but as of the next one that does. A body that blocks its thread without ever
-/// waiting can then be slow unnoticed, and a `deadline` counts from its first wait.
+/// While a breaker is closed and busy, and no call in its window failed or was slow, many successes that are ready in
+/// their first poll read no clock. Between two results that do there are at most 255 of them, and at most one for
+/// every 256 calls of the current slice, which is a tenth of the window. All of them are counted, as of the later of
+/// those results. The price: a body that blocks its thread without ever waiting can be slow unnoticed, and a
+/// `deadline` counts from when the body first asks for it or waits.
 ///
 /// Results of calls that began before it opened change nothing afterwards. A probe that is dropped gives its
 /// place to the next; one that outlives its `timeout` (or its own `deadline`; without both, `open_for`) has
@@ -142,8 +143,8 @@ impl Breaker {
         &self.policy
     }
 
-    /// What it does with calls. That a cool-down is over is found by the first call that comes then; until
-    /// then it is open.
+    /// What it does with calls. A cool-down ends with the first call that comes after it; until then the breaker is
+    /// open.
     #[must_use]
     pub fn state(&self) -> BreakerState {
         self.cell.snapshot().0

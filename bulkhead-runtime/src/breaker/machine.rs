@@ -75,7 +75,7 @@ pub(crate) struct Ticket {
     probe: Option<ProbeNumber>,
 }
 
-/// So many calls in a slice allow one to be told later.
+/// So many calls in a slice allow one success to be told later: where fewer come, each of them reads the clock.
 const CALLS_FOR_A_GRANT: u32 = 256;
 
 /// What the word has space for.
@@ -87,7 +87,7 @@ pub(crate) struct Machine {
     /// Grows with every move.
     era: u64,
     phase: Phase,
-    /// Successes that may still be counted without asking.
+    /// Successes that may still be counted in the word, as it was written last.
     granted: u32,
 }
 
@@ -111,8 +111,7 @@ impl Machine {
         }
     }
 
-    /// How many successes may be counted beside the machine, with neither its lock nor a clock, until it is asked
-    /// again.
+    /// How many successes may be counted in the word, with neither lock nor clock, until the machine is asked again.
     ///
     /// Some only while nothing is wrong: no call in the window failed or was slow, so that no success can change
     /// what the breaker does. And at most one for 256 in the slice of `now`: where calls are not many, each of them is
@@ -127,6 +126,7 @@ impl Machine {
         }
     }
 
+    /// So many were written into the word.
     pub(super) const fn granted(&mut self, granted: u32) {
         self.granted = granted;
     }

@@ -52,8 +52,9 @@
 //! trip and for how long. [`window`] counts calls, [`probes`] holds who is out, [`machine`] decides;
 //! [`transition`] is what it tells. All of these are pure: they take `now` and the jitter, and know no
 //! clock, no lock and no atomics. [`cell`] shares a machine between threads, behind a [`word`] that
-//! answers for it as long as nothing is wrong. [`handle`] is what the public sees, and the way from a
-//! transition to the queue and to the observers.
+//! answers for it wherever it can. [`handle`] is what the public sees, and the way from a
+//! transition to the queue and to the observers. `naive` is the machine once more, written for the tests without
+//! partial sums and without haste.
 //!
 //! # Sources
 //!

@@ -1,4 +1,4 @@
-//! The one atomic word that answers for the machine as long as nothing is wrong. Pure: no atomics here.
+//! The one word that answers for the machine wherever it can: closed, open and by hand. Pure: no atomics here.
 //!
 //! | bits | field |
 //! |---|---|
@@ -84,12 +84,12 @@ impl Word {
         }
     }
 
-    /// Nothing is wrong: the next success may be counted here.
+    /// Nothing is wrong and calls are many: the next success may be counted here.
     pub(super) const fn is_calm(self) -> bool {
         self.0 & STATE == CLOSED && self.0 & (LEFT << STATE_BITS) != 0
     }
 
-    /// With one success more, of a word that is calm.
+    /// With one success more counted, and so one less left; of a word that is calm.
     pub(super) const fn less_one(self) -> Self {
         Self(self.0 - ONE)
     }

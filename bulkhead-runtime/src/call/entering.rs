@@ -1,4 +1,5 @@
-//! The way in of a call that breakers may watch: the look before the queue, and the probe after the permit.
+//! The way in of every call but the plainest: the look at the breakers before the queue, and the probe after the
+//! permit.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,7 +15,7 @@ use crate::observer;
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
-/// One poll of the way in; in a queue, if it `may_queue`, until `until` in the place of `wait`.
+/// One poll of the way in. It queues only if it `may_queue`; `until` takes the place of `wait`.
 #[inline]
 pub(super) fn poll<S: Side>(
     entry: &mut Entry<'static>,
@@ -114,7 +115,7 @@ struct Way<'t> {
 }
 
 impl Way<'_> {
-    /// Of a call that no breaker watches: in, it is admitted.
+    /// For a call that no breaker watches.
     #[inline(never)]
     fn poll_told(
         &self,
@@ -129,6 +130,7 @@ impl Way<'_> {
         polled
     }
 
+    /// It is in, and no breaker can turn it away any more: that is an admission.
     fn tell(&self, passage: &Passage<'_>) {
         let waited = passage.waited.map_or(Duration::ZERO, Waited::time);
         observer::admitted(self.terms.live, self.terms.origin, waited);

@@ -1,4 +1,7 @@
 //! What the expansion of `#[bulkhead]` calls: one static for the function, one future around its body.
+//!
+//! There are three futures, so that no function pays for what it does not use: [`Guarded`] needs no place for a
+//! timer or in a queue, [`TimedGuarded`] has both, and [`ContractGuarded`] is watched by breakers as well.
 
 use std::fmt;
 use std::future::Future;
@@ -10,28 +13,19 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::run::{Calm, Limit, Run, Terms, give_back, poll_body, reject};
-use super::side::{Alone, Watched};
+use super::contract::ContractGuarded;
+use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
+use super::side::Alone;
 use crate::admission::Flight;
 use crate::error::BulkheadError;
-use crate::frame::{self, Ended, Setter};
+use crate::frame::{self, Ended};
 use crate::function::Function;
 use crate::observer::{self, Traced};
 use crate::outcome::Outcome;
 use crate::time::{self, Instant, Timer};
 
-#[inline]
-fn terms(function: &'static Function) -> Terms {
-    let live = function.live();
-    Terms {
-        live,
-        origin: function.origin(live),
-        timeout: function.timeout(),
-    }
-}
-
-/// Guards a body that never waits for the clock: on a partition without a queue and without a breaker, with
-/// no timeout.
+/// Guards a body that only the deadline of its caller can bound: on a partition without a queue and without a
+/// breaker, with no timeout.
 #[inline]
 pub fn guard<F, J>(function: &'static Function, body: F, judge: J) -> Guarded<F, J>
 where
@@ -102,12 +96,7 @@ where
 
     #[inline]
     fn guard(function: &'static Function, body: F, judge: J) -> ContractGuarded<F, J> {
-        ContractGuarded {
-            run: Run::new(body),
-            bounded: None,
-            function,
-            judge,
-        }
+        ContractGuarded::new(function, body, judge)
     }
 }
 
@@ -296,7 +285,7 @@ enum Bounded {
 }
 
 impl Bound {
-    /// Its body counts from its first poll that was not its last.
+    /// The time of the body counts from the end of its first poll: only a body that is parked gets here.
     #[cold]
     #[inline(never)]
     fn poll(
@@ -346,98 +335,9 @@ where
         let judge = this.judge;
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         this.run
-            .poll(terms(this.function), verdict, cx)
+            .poll(Terms::of_function(this.function), verdict, cx)
             .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
     }
-}
-
-pin_project! {
-    /// See [`guard_timed`].
-    #[doc(hidden)]
-    #[must_use = "futures do nothing unless polled"]
-    pub struct ContractGuarded<F, J> {
-        #[pin]
-        run: Run<F, Watched>,
-        // Set in the first poll, if that was not its last.
-        bounded: Option<Bounds>,
-        function: &'static Function,
-        judge: J,
-    }
-}
-
-impl<F, J> Future for ContractGuarded<F, J>
-where
-    F: Future,
-    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
-{
-    type Output = F::Output;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let mut this = self.project();
-        let (judge, function) = (this.judge, *this.function);
-        let terms = terms(function);
-        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
-        if this.bounded.is_none() && may_be_calm(function) {
-            let run = this.run.as_mut();
-            match run.poll_calmly(&terms, function.left(), verdict, cx) {
-                Calm::Not => {}
-                Calm::Ended(returned) => return Poll::Ready(returned),
-                Calm::Rejected(error) => return Poll::Ready(judge(Ask::Reject(error)).rejected()),
-                Calm::Parked(by) => {
-                    this.run.as_mut().bounds(function.longest(), by);
-                    *this.bounded = Some(Bounds(by));
-                    let parked = this.run.poll_parked(terms, by, cx);
-                    let answer = |error| judge(Ask::Reject(error)).rejected();
-                    return parked.map(answer);
-                }
-            }
-        }
-        let bounds = if let Some(bounds) = *this.bounded {
-            bounds
-        } else {
-            let bounds = Bounds::of(function);
-            let own = bounds.0.filter(|(_, setter)| *setter > frame::setter());
-            this.run.as_mut().bounds(function.longest(), own);
-            *this.bounded.insert(bounds)
-        };
-        let _set = bounds.0.map(|(by, setter)| frame::set(by, setter));
-        this.run
-            .poll(terms, verdict, cx)
-            .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
-    }
-}
-
-/// The deadline of a call that has begun, if it has another than its caller; and who has set it.
-#[derive(Debug, Clone, Copy)]
-struct Bounds(Option<(Instant, Setter)>);
-
-impl Bounds {
-    /// Of a call that begins now.
-    fn of(function: &'static Function) -> Self {
-        if !function.has_deadline_keys() {
-            return Self(None);
-        }
-        let inherited = frame::deadline();
-        if function.depends_on_a_deadline() && inherited.is_none() {
-            observer::without_deadline(function.live(), function);
-        }
-        let narrowed = function.narrowed(inherited);
-        Self(narrowed.map(|(by, is_own)| {
-            let setter = if is_own {
-                Setter::new()
-            } else {
-                frame::setter()
-            };
-            (by, setter)
-        }))
-    }
-}
-
-/// Whether a call that comes now may have no use for the clock, as long as its breakers have none.
-#[inline]
-fn may_be_calm(function: &'static Function) -> bool {
-    function.timeout().is_none() && !function.depends_on_a_deadline() && !frame::is_due()
 }
 
 impl<F, J> fmt::Debug for Guarded<F, J> {
@@ -451,14 +351,6 @@ impl<F, J> fmt::Debug for Guarded<F, J> {
 impl<F, J> fmt::Debug for TimedGuarded<F, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TimedGuarded")
-            .field("function", &self.function.path())
-            .finish_non_exhaustive()
-    }
-}
-
-impl<F, J> fmt::Debug for ContractGuarded<F, J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContractGuarded")
             .field("function", &self.function.path())
             .finish_non_exhaustive()
     }

@@ -1,8 +1,14 @@
 //! The path of a call: in, the body, out; for annotated functions, for futures, for permits held by
 //! hand, and for blocking work.
+//!
+//! [`guard`](mod@guard) and [`contract`] stand around the bodies of annotated functions, [`future`] around any
+//! future; [`permit`] is held by hand, and [`blocking`] takes one along. [`entering`] is the way in that all of them
+//! share, [`run`] the body and what bounds it, [`side`] what breakers hear of it, [`answer`] what an annotated
+//! function makes of a rejection.
 
 mod answer;
 mod blocking;
+mod contract;
 mod entering;
 mod future;
 mod guard;

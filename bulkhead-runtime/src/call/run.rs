@@ -1,6 +1,7 @@
 //! The body and what bounds it: the part that every kind of call shares.
 
 mod calm;
+mod limit;
 
 use std::future::Future;
 use std::mem;
@@ -11,12 +12,14 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 pub(super) use calm::Calm;
+pub(super) use limit::Limit;
 
 use super::entering;
 use super::side::{Alone, Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
 use crate::error::{BulkheadError, Origin};
 use crate::frame::{self, Alive, Ended, Held, Setter};
+use crate::function::Function;
 use crate::observer::{self, Traced};
 use crate::outcome::{Outcome, Verdict};
 use crate::partition::Live;
@@ -143,7 +146,7 @@ pin_project! {
         timer: Timer,
         side: S,
         stage: Stage,
-        // For the tasks that were spawned inside: they can tell whether the call is over.
+        // Gone when the call is over: so tasks that were spawned inside know whether its permit is still held.
         alive: Option<Alive>,
     }
 }
@@ -162,7 +165,8 @@ enum Stage {
 
 #[derive(Debug)]
 struct Running {
-    /// Away only while the body is polled, as the flight is; before it, and so closed before the permit is free.
+    /// Away only while the body is polled, as the flight is. Stands before it: fields drop in order, and the span
+    /// closes before the permit is free.
     traced: Traced,
     /// Away only while the body is polled.
     flight: Option<Flight<'static>>,
@@ -180,7 +184,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Of a future, which has nothing of its own but perhaps a timeout.
+    /// Those of any other call, which has nothing of its own but perhaps a timeout.
     pub(crate) fn of(live: &'static Live, timeout: Option<Duration>) -> Self {
         let origin = Origin {
             partition: live.partition,
@@ -190,6 +194,17 @@ impl Terms {
             live,
             origin,
             timeout,
+        }
+    }
+
+    /// Those of an annotated function.
+    #[inline]
+    pub(super) fn of_function(function: &'static Function) -> Self {
+        let live = function.live();
+        Self {
+            live,
+            origin: function.origin(live),
+            timeout: function.timeout(),
         }
     }
 
@@ -237,7 +252,7 @@ impl<F: Future> Run<F, Watched> {
         Poll::Ready(limit.stop(&terms, this.body, this.side, this.stage))
     }
 
-    /// What bounds it by itself.
+    /// Notes the longest time that it can run, and the deadline that it has set by itself.
     pub(super) fn bounds(
         self: Pin<&mut Self>,
         longest: Option<Duration>,
@@ -352,7 +367,7 @@ impl<'s, S: Side> Polling<'s, S> {
     fn begin(side: &'s mut S) -> Self {
         Self {
             side,
-            before: S::WATCHES.then(Ended::so_far),
+            before: S::WATCHES.then(Ended::listen),
         }
     }
 
@@ -369,92 +384,6 @@ impl<S: Side> Unwinds for Polling<'_, S> {
     #[inline]
     fn unwound(&mut self) {
         self.side().end(Outcome::Panicked);
-    }
-}
-
-/// What bounds a body that runs: its timeout, or the deadline of the frame, whichever comes first.
-pub(super) struct Limit {
-    pub(super) at: Instant,
-    began: Instant,
-    /// `None` where it is the deadline.
-    timeout: Option<Duration>,
-}
-
-impl Limit {
-    /// Ready when the time of a body that is parked is over. Where nobody has looked at the clock before, the
-    /// body counts from now.
-    #[inline]
-    fn poll<S: Side>(
-        timer: Pin<&mut Timer>,
-        timeout: Option<Duration>,
-        running: &mut Running,
-        side: &mut S,
-        cx: &mut Context<'_>,
-    ) -> Poll<Self> {
-        let deadline = frame::deadline();
-        if timeout.is_none() && deadline.is_none() && !S::WATCHES {
-            return Poll::Pending;
-        }
-        let began = *running.began.get_or_insert_with(time::now);
-        side.began_by(began);
-        let times_out = timeout.map(|timeout| Self {
-            at: time::after(began, timeout),
-            began,
-            timeout: Some(timeout),
-        });
-        let times_out = times_out.filter(|limit| deadline.is_none_or(|by| limit.at <= by));
-        let Some(limit) = times_out.or_else(|| deadline.map(|by| Self::of_deadline(by, began)))
-        else {
-            return Poll::Pending;
-        };
-        timer.poll_until(limit.at, cx).map(|()| limit)
-    }
-
-    /// Stops the body.
-    fn stop<F, S: Side>(
-        &self,
-        terms: &Terms,
-        mut body: Pin<&mut Option<F>>,
-        side: &mut S,
-        stage: &mut Stage,
-    ) -> BulkheadError {
-        let Stage::Running(running) = mem::replace(stage, Stage::Over) else {
-            unreachable!("a body that is stopped runs")
-        };
-        if self.timeout.is_none() {
-            Ended::note_stopped(frame::setter());
-            if !side.set_deadline(self.at) {
-                side.cut_short();
-            }
-        }
-        let error = self.error(terms.origin, running.waited);
-        // Locals, so that the permit is back even if the body's destructor panics.
-        let mut flight = running.flight.expect("parked before its time was over");
-        let traced = running.traced;
-        flight.means(Outcome::TimedOut);
-        side.end(Outcome::TimedOut);
-        body.set(None);
-        traced.close();
-        drop(flight);
-        observer::timed_out(terms.live, &error);
-        error
-    }
-
-    pub(super) fn of_deadline(at: Instant, began: Instant) -> Self {
-        Self {
-            at,
-            began,
-            timeout: None,
-        }
-    }
-
-    pub(super) fn error(&self, origin: Origin, waited: Option<Waited>) -> BulkheadError {
-        let ran = time::now().saturating_duration_since(self.began);
-        let waited = waited.map_or(Duration::ZERO, Waited::time);
-        match self.timeout {
-            Some(timeout) => BulkheadError::call_timeout(origin, waited, ran, timeout),
-            None => BulkheadError::stopped_by_deadline(origin, waited, ran),
-        }
     }
 }
 

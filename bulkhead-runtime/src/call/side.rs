@@ -12,7 +12,8 @@ pub(crate) trait Side: Default {
     /// Whether there can be a breaker.
     const WATCHES: bool;
 
-    /// Whether somebody looks at the clock, if need be, when it has not ended at once.
+    /// Whether the call is polled to its end, so that the clock may wait until it turns out not to end at once. A
+    /// permit that is held by hand never says so.
     const IS_POLLED: bool;
 
     /// The call has its permit and began then; `None` where nobody looked at the clock.
@@ -129,7 +130,7 @@ pub(super) fn look(breakers: Breakers) -> Look {
 }
 
 impl Watched {
-    /// What bounds it by itself.
+    /// Notes the longest time that it can run, and the deadline that it has set by itself.
     pub(super) fn bounds(&mut self, longest: Option<Duration>, own: Option<(Instant, Setter)>) {
         self.longest = longest;
         self.own = own;
@@ -172,7 +173,8 @@ impl Watched {
             .unwrap_or_else(|| now.saturating_duration_since(began))
     }
 
-    /// The last one outside of it that can have set a deadline.
+    /// The last one outside of it that can have set a deadline: a call inside that was stopped by that one's, or by
+    /// an earlier one, was stopped by the callers of this one.
     fn callers(&self) -> Setter {
         self.own.map_or_else(frame::setter, |(_, own)| own.before())
     }
@@ -243,7 +245,7 @@ impl Side for Watched {
 
     #[inline]
     fn note_inside(&mut self, before: Ended) {
-        if before.has_changed() {
+        if before.end() {
             before.note(&mut self.inside);
         }
     }
@@ -291,7 +293,7 @@ impl Drop for Watched {
     }
 }
 
-/// One that is made only where there is a breaker.
+/// One that is made only where there is a breaker: a permit that is held by hand is no larger for it.
 impl Side for Option<Box<Watched>> {
     const WATCHES: bool = true;
     const IS_POLLED: bool = false;

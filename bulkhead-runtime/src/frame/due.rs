@@ -23,8 +23,8 @@ enum Due {
     Unasked,
 }
 
-/// Who has set a deadline: the later it was set, the larger. Whoever shortens one by a margin leaves it to its
-/// setter.
+/// Who has set a deadline; the later it was set, the larger the number. A margin shortens a deadline, and leaves it to
+/// its setter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Setter(pub(super) u64);
 
@@ -94,7 +94,7 @@ pub(crate) fn narrow(by: Instant, setter: Setter) -> Restored {
     set_if(is_nearer, by, setter)
 }
 
-/// The same for one that takes the place of another that is as soon.
+/// The same, but one that is as soon as that which holds takes its place.
 #[inline]
 #[must_use = "the deadline holds until this is dropped; bind it to a name"]
 pub(crate) fn set(by: Instant, setter: Setter) -> Restored {

@@ -20,7 +20,7 @@ pub(crate) struct Held {
     pub(crate) function: Option<&'static Function>,
 }
 
-/// A call, as long as it is kept: tasks that were spawned inside may outlive it.
+/// Kept by a call for as long as it has its permit: tasks that were spawned inside may outlive it.
 #[derive(Debug, Clone)]
 pub(crate) struct Alive(Arc<()>);
 

@@ -92,9 +92,10 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// A poll begins, whose call wants to know; ended by [`since`](Self::since).
+    /// A poll begins, whose call wants to know. To be ended once, by [`end`](Self::end): the thread counts those
+    /// that listen.
     #[inline]
-    pub(crate) fn so_far() -> Self {
+    pub(crate) fn listen() -> Self {
         let listening = LISTENING.get();
         LISTENING.with(|cell| cell.set(listening + 1));
         let stopped = STOPPED.get();
@@ -113,14 +114,16 @@ impl Ended {
         }
     }
 
-    /// The poll is over. Whether anything has ended inside, or was spawned: then [`note`](Self::note) it.
+    /// The poll is over. Tells whether anything has ended inside, or was spawned: then [`note`](Self::note) it.
     #[inline]
-    pub(crate) fn has_changed(self) -> bool {
+    #[must_use = "what ended inside is forgotten unless it is noted"]
+    pub(crate) fn end(self) -> bool {
         let listening = LISTENING.get();
         LISTENING.with(|cell| cell.set(listening.saturating_sub(1)));
         REJECTED.get() != self.rejected || STOPPED.get() != self.stopped || SPAWNED.get()
     }
 
+    /// Adds what has changed since to what the call knows already.
     #[cold]
     pub(crate) fn note(self, inside: &mut Inside) {
         inside.was_rejected |= REJECTED.get() != self.rejected;
@@ -142,6 +145,7 @@ impl Ended {
         });
     }
 
+    /// A call was rejected.
     #[inline]
     pub(crate) fn note_rejected() {
         REJECTED.set(REJECTED.get().wrapping_add(1));

@@ -95,7 +95,7 @@ impl Deadline {
     }
 }
 
-/// The same, in a header that is chosen elsewhere.
+/// Tells in `header` what is left, unless it says no more than that already.
 pub(super) fn propagate(
     deadline: Deadline,
     headers: &mut HeaderMap,

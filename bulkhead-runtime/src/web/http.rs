@@ -35,8 +35,8 @@ impl BulkheadError {
     /// [`retry_after`](Self::retry_after), rounded up, and twice as much, and from 15 to 30 for the longest
     /// hints: clients that were rejected in one instant come back over at least two whole seconds, and over
     /// the more of them, the longer the hint. For a breaker that is open it is the time until its next probe,
-    /// rounded up. The body is `application/problem+json` and names the partition
-    /// and the reason, nothing else.
+    /// rounded up, and at least one second. The body is `application/problem+json` and names the partition and the
+    /// reason, nothing else.
     ///
     /// # Examples
     /// ```

@@ -235,9 +235,9 @@ impl Gate {
                 drop(ledger);
                 wake(waker);
             } else if let Some(decided) = decide(&mut ledger, self.word()) {
-                let turn = self.mark(&mut ledger);
+                let notice = self.mark(&mut ledger);
                 drop(ledger);
-                turn.tell();
+                notice.tell();
                 return decided;
             }
         }

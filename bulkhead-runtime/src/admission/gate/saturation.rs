@@ -40,9 +40,9 @@ pub(super) struct Episodes {
 
 /// What is to be told, if anything, once the lock is free.
 #[must_use = "nobody is told"]
-pub(super) struct Turn(Option<(&'static dyn Watcher, Saturation)>);
+pub(super) struct Notice(Option<(&'static dyn Watcher, Saturation)>);
 
-impl Turn {
+impl Notice {
     pub(super) fn tell(self) {
         if let Some((watcher, saturation)) = self.0 {
             watcher.saturation(saturation);
@@ -59,7 +59,8 @@ impl Episodes {
         }
     }
 
-    fn turn(&mut self) -> Turn {
+    /// One begins, or the one that is open ends.
+    fn turn_over(&mut self) -> Notice {
         let now = time::now();
         let saturation = if let Some(since) = self.open_since.take() {
             Saturation::Ended {
@@ -73,23 +74,23 @@ impl Episodes {
                 episode: self.begun,
             }
         };
-        Turn(Some((self.watcher, saturation)))
+        Notice(Some((self.watcher, saturation)))
     }
 }
 
 impl Gate {
     /// Makes the word say whether it is saturated, where anybody wants to know. Whoever may have taken or freed
     /// a permit under the lock does this before it unlocks.
-    pub(super) fn mark(&self, ledger: &mut Ledger) -> Turn {
+    pub(super) fn mark(&self, ledger: &mut Ledger) -> Notice {
         let all = ledger.terms.saturation(ledger.watch);
         let mut word = self.word();
         loop {
             let is_saturated = all.is_some_and(|max| !word.has_room(max));
             if word.is_saturated() == is_saturated {
-                return Turn(None);
+                return Notice(None);
             }
             match self.exchange(word, word.with_saturated(is_saturated)) {
-                Ok(()) => return ledger.episodes.turn(),
+                Ok(()) => return ledger.episodes.turn_over(),
                 Err(changed) => word = changed,
             }
         }

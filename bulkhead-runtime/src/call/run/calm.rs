@@ -1,6 +1,7 @@
 //! The usual call under a contract: it finds room, its breakers are calm, and it ends in its first poll.
 //!
-//! It asks no clock and takes no lock; what it has to remember for the other cases it remembers when they come.
+//! It takes no lock, and asks no clock beyond the sample of the gate; what the other cases have to remember is
+//! written down only when they come.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,11 +22,11 @@ use crate::time::{self, Instant};
 
 /// What became of a call in its first poll.
 pub(in crate::call) enum Calm<R> {
-    /// It is not the usual call; nothing has happened.
+    /// It is not the usual call: the long way takes it up where it stands, at the door or with its permit.
     Not,
     /// It has ended.
     Ended(R),
-    /// It was let in, and is to be polled on; with a deadline, if it has one of its own.
+    /// Its body runs and is not ready. With its deadline, if it has one of its own.
     Parked(Option<(Instant, Setter)>),
     /// A breaker has opened just now.
     Rejected(BulkheadError),
@@ -81,7 +82,7 @@ impl<F: Future> Run<F, Watched> {
         let mut watching = Watching {
             tickets,
             side: this.side,
-            before: Ended::so_far(),
+            before: Ended::listen(),
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
@@ -131,7 +132,7 @@ fn are_calm(breakers: Breakers) -> bool {
         && partition.is_none_or(Breaker::is_calm)
 }
 
-/// A breaker was calm before the permit was taken, and is not any more: the call is watched like any other.
+/// A breaker was closed before the permit was taken, and is not any more: the call is watched like any other.
 #[cold]
 #[inline(never)]
 fn enter_late(

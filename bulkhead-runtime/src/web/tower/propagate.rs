@@ -60,7 +60,7 @@ impl PropagateDeadlineLayer {
         }
     }
 
-    /// How much sooner than we the server has to be ready: what the network and the reply need. Zero unless
+    /// How much sooner than its client the server has to be ready: what the network and the reply need. Zero unless
     /// told otherwise.
     ///
     /// A margin as long as all that is left leaves the server nothing.

@@ -26,7 +26,12 @@ pub(super) fn poll<S: Side>(
     timer: Pin<&mut Timer>,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Passage<'static>, Rejection>> {
-    if !S::WATCHES {
+    let breakers = if S::WATCHES {
+        terms.breakers()
+    } else {
+        [None; 2]
+    };
+    if breakers.iter().all(Option::is_none) {
         let patience = Patience {
             until,
             deadline: frame::deadline(),
@@ -36,13 +41,12 @@ pub(super) fn poll<S: Side>(
         }
         let way = Way {
             terms,
-            breakers: [None; 2],
+            breakers,
             patience,
             may_queue,
         };
         return way.poll_told(entry, timer, cx);
     }
-    let breakers = terms.breakers();
     // Here nobody asks for the deadline: a call that finds room, and ends at once, never needs it.
     if S::IS_POLLED
         && until.is_none()
@@ -68,9 +72,6 @@ pub(super) fn poll<S: Side>(
         },
         may_queue,
     };
-    if breakers.iter().all(Option::is_none) {
-        return way.poll_told(entry, timer, cx);
-    }
     way.poll_watched(entry, side, timer, cx)
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use super::run::{Run, Terms};
-use super::side::Watched;
+use super::side::Boxed;
 use crate::error::BulkheadError;
 use crate::outcome::Verdict;
 use crate::partition::{Live, Partition};
@@ -20,7 +20,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct Call<'p, F, C = Unclassified> {
         #[pin]
-        run: Run<F, Watched>,
+        run: Run<F, Boxed>,
         live: &'static Live,
         timeout: Option<Duration>,
         classify: C,

@@ -24,4 +24,4 @@ pub use permit::{Enter, Permit};
 #[cfg(feature = "tower")]
 pub(crate) use run::{Run, Terms};
 #[cfg(feature = "tower")]
-pub(crate) use side::Watched;
+pub(crate) use side::Boxed;

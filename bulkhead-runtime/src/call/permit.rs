@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 
 use super::entering;
 use super::run::{Terms, reject};
-use super::side::Watched;
+use super::side::Boxed;
 use crate::admission::{Entry, Flight, Rejection, Waited};
 use crate::error::BulkheadError;
 use crate::frame;
@@ -90,9 +90,6 @@ pub(super) struct ByHand {
     watched: Boxed,
     flight: Flight<'static>,
 }
-
-/// Few partitions have a breaker.
-type Boxed = Option<Box<Watched>>;
 
 impl ByHand {
     #[inline]

@@ -366,8 +366,8 @@ impl<'s, S: Side> Polling<'s, S> {
     #[inline]
     fn begin(side: &'s mut S) -> Self {
         Self {
+            before: side.listens().then(Ended::listen),
             side,
-            before: S::WATCHES.then(Ended::listen),
         }
     }
 

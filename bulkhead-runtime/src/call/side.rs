@@ -33,6 +33,9 @@ pub(crate) trait Side: Default {
     /// When it began, if that is known.
     fn began(&self) -> Option<Instant>;
 
+    /// Whether it wants to know what ends inside the body.
+    fn listens(&self) -> bool;
+
     /// What ended inside the body since `before`, on this thread.
     fn note_inside(&mut self, before: Ended);
 
@@ -70,6 +73,11 @@ impl Side for Alone {
     #[inline]
     fn began(&self) -> Option<Instant> {
         None
+    }
+
+    #[inline]
+    fn listens(&self) -> bool {
+        false
     }
 
     #[inline]
@@ -244,6 +252,11 @@ impl Side for Watched {
     }
 
     #[inline]
+    fn listens(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn note_inside(&mut self, before: Ended) {
         if before.end() {
             before.note(&mut self.inside);
@@ -293,8 +306,10 @@ impl Drop for Watched {
     }
 }
 
-/// One that is made only where there is a breaker: a permit that is held by hand is no larger for it.
-impl Side for Option<Box<Watched>> {
+/// One that is made only where there is a breaker: where nobody knows beforehand, the usual call is no larger for it.
+pub(crate) type Boxed = Option<Box<Watched>>;
+
+impl Side for Boxed {
     const WATCHES: bool = true;
     const IS_POLLED: bool = false;
 
@@ -317,9 +332,16 @@ impl Side for Option<Box<Watched>> {
         self.as_ref().and_then(|watched| watched.began)
     }
 
+    #[inline]
+    fn listens(&self) -> bool {
+        self.is_some()
+    }
+
     fn note_inside(&mut self, before: Ended) {
-        if let Some(watched) = self {
-            watched.note_inside(before);
+        match self {
+            Some(watched) => watched.note_inside(before),
+            // It was listened to all the same.
+            None => _ = before.end(),
         }
     }
 

@@ -265,6 +265,7 @@ struct NextProbe<'a>(&'a BreakerOpen);
 impl fmt::Display for NextProbe<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.retry_after() {
+            Some(Duration::ZERO) => f.write_str(", its next probe is due"),
             Some(left) => write!(f, ", its next probe is in {left:?}"),
             None => Ok(()),
         }

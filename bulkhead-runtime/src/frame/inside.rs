@@ -2,6 +2,7 @@
 //! whether one was stopped by a deadline that the outer call had not set.
 
 use std::cell::{Cell, RefCell};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool as Flag, AtomicU64 as Unexplored, Ordering};
 
@@ -169,19 +170,44 @@ pub(super) fn note_for_a_task() -> Option<Arc<Note>> {
     Some(note)
 }
 
+/// Those that listen around this, set aside with their notes: whoever listens inside has notes of its own.
+struct Aside {
+    listening: u32,
+    spawned: bool,
+    notes: Vec<Arc<Note>>,
+}
+
+impl Aside {
+    fn set() -> Self {
+        Self {
+            listening: LISTENING.replace(0),
+            spawned: SPAWNED.replace(false),
+            notes: NOTES.take(),
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        LISTENING.set(self.listening);
+        SPAWNED.set(self.spawned);
+        NOTES.set(mem::take(&mut self.notes));
+    }
+}
+
 /// Runs what is no part of the call around it.
 pub(super) fn apart<T>(run: impl FnOnce() -> T) -> T {
-    struct Restored(u32, u64, u32);
+    struct Restored(u32, u64);
 
     impl Drop for Restored {
         fn drop(&mut self) {
             REJECTED.set(self.0);
             STOPPED.set(self.1);
-            LISTENING.set(self.2);
         }
     }
 
-    let _restored = Restored(REJECTED.get(), STOPPED.get(), LISTENING.replace(0));
+    let _aside = Aside::set();
+    let _restored = Restored(REJECTED.get(), STOPPED.get());
     run()
 }
 
@@ -192,7 +218,6 @@ pub(super) fn noting<T>(note: &Arc<Note>, poll: impl FnOnce() -> T) -> T {
         before: Option<Arc<Note>>,
         rejected: u32,
         stopped: u64,
-        listening: u32,
     }
 
     impl Drop for Noting<'_> {
@@ -200,17 +225,16 @@ pub(super) fn noting<T>(note: &Arc<Note>, poll: impl FnOnce() -> T) -> T {
             let stopped = STOPPED.get();
             self.note.add(REJECTED.get() != self.rejected, stopped);
             STOPPED.set(stopped.min(self.stopped));
-            LISTENING.set(self.listening);
             OWN_NOTE.set(self.before.take());
         }
     }
 
+    let _aside = Aside::set();
     let _noting = Noting {
         note,
         before: OWN_NOTE.replace(Some(Arc::clone(note))),
         rejected: REJECTED.get(),
         stopped: STOPPED.replace(NOBODY),
-        listening: LISTENING.replace(0),
     };
     poll()
 }

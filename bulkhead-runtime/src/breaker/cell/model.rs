@@ -25,7 +25,7 @@ const SUCCESS: Seen = Seen::Success { slow: false };
 const FAILURE: Seen = Seen::Failure { slow: false };
 
 /// So many successes told in one slice let one be told later.
-const FOR_A_GRANT: u32 = 16;
+const FOR_A_GRANT: u32 = 256;
 
 /// One failure opens it; so many probes close it.
 fn touchy(probes: u32) -> BreakerPolicy {
@@ -65,7 +65,7 @@ fn explore_bounded(
 
 /// Makes a closed breaker calm: so many successes may be counted in the word.
 fn grant(cell: &BreakerCell, grants: u32) {
-    cell.change(|machine| {
+    cell.change(LATELY, |machine| {
         let ticket = Ticket::ordinary(machine.era());
         for _ in 0..grants * FOR_A_GRANT {
             assert_eq!(machine.report(LATELY, Jitter(0), ticket, SUCCESS), None);
@@ -102,7 +102,7 @@ fn calls(cell: &BreakerCell) -> (u64, u64) {
 /// and once those are settled, nothing else.
 #[track_caller]
 fn assert_agrees(cell: &BreakerCell) -> BreakerState {
-    let (word, copy) = (cell.word(), Word::of(&cell.machine.lock()));
+    let (word, copy) = (cell.word(), Word::of(&cell.machine.lock(), LATELY));
     match (word.left(), copy.left()) {
         (Some((era, left)), Some((machines, granted))) => {
             assert!(era == machines && left <= granted, "{word:?}, not {copy:?}");
@@ -110,7 +110,11 @@ fn assert_agrees(cell: &BreakerCell) -> BreakerState {
         _ => assert_eq!(word, copy),
     }
     let (state, _) = cell.snapshot();
-    assert_eq!(cell.word(), Word::of(&cell.machine.lock()), "settled");
+    assert_eq!(
+        cell.word(),
+        Word::of(&cell.machine.lock(), Stamp::now()),
+        "settled"
+    );
     state
 }
 

@@ -8,7 +8,7 @@ use http_body::Body;
 use super::held::HeldBody;
 use super::judge::Sealed;
 use crate::admission::Flight;
-use crate::call::Watched;
+use crate::call::Boxed;
 use crate::error::Origin;
 use crate::outcome::{Outcome, Verdict};
 
@@ -35,7 +35,7 @@ pub trait Extent<R>: Sealed {
 #[derive(Debug)]
 pub struct Answered {
     /// Before the flight: a breaker hears of a call before its permit is free.
-    pub(super) watched: Watched,
+    pub(super) watched: Boxed,
     pub(super) flight: Flight<'static>,
     pub(super) verdict: Verdict,
     pub(super) origin: Origin,
@@ -65,7 +65,9 @@ impl Answered {
 
     /// From now on, its drop means `outcome`.
     pub(super) fn means(&mut self, outcome: Outcome) {
-        self.watched.means(outcome);
+        if let Some(watched) = &mut self.watched {
+            watched.means(outcome);
+        }
         self.flight.means(outcome);
     }
 }
@@ -93,9 +95,11 @@ where
 
     fn answered(&self, response: Response<B>, mut held: Answered) -> Self::Response {
         let (parts, body) = response.into_parts();
-        held.watched.stop_clock(self.longest);
-        // As its flight does, should the line below panic.
-        held.watched.means(Outcome::Panicked);
+        if let Some(watched) = &mut held.watched {
+            watched.stop_clock(self.longest);
+            // As its flight does, should the line below panic.
+            watched.means(Outcome::Panicked);
+        }
         let body = HeldBody::hold(held, self.longest, &parts, body);
         Response::from_parts(parts, body)
     }

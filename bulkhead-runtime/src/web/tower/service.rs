@@ -14,7 +14,7 @@ use tower::{Layer, Service};
 use super::extent::{Answered, Extent, UntilHead};
 use super::judge::{ByResponse, Judge};
 use super::layer::BulkheadLayer;
-use crate::call::{Run, Terms, Watched};
+use crate::call::{Boxed, Run, Terms};
 use crate::time::{self, Instant};
 
 /// A service behind a partition; made by [`BulkheadLayer`].
@@ -77,7 +77,7 @@ pin_project! {
         // The readiness of the service is part of the call: a service that is never ready shall hold
         // permits, and not callers without number.
         #[pin]
-        run: Run<Begun<Oneshot<S, Request>>, Watched>,
+        run: Run<Begun<Oneshot<S, Request>>, Boxed>,
         // The end of the first poll, if anybody asks how long it waited.
         waits_since: Option<Instant>,
         layer: BulkheadLayer<J, X>,
@@ -107,7 +107,7 @@ where
         let end = |(answer, began): (Result<S::Response, S::Error>, _),
                    verdict,
                    flight,
-                   watched: &mut Watched| {
+                   watched: &mut Boxed| {
             let held = Answered {
                 watched: mem::take(watched),
                 flight,

@@ -129,6 +129,7 @@ pub(crate) struct Allowed(());
 impl Allowed {
     /// Tells the deadline and who has set it, if somebody has asked for it.
     #[inline]
+    #[expect(clippy::unused_self, reason = "what it tells ends with it")]
     pub(crate) fn end(self) -> Option<(Instant, Setter)> {
         match DUE.get() {
             Due::At(deadline) => Some((deadline, SETTER.get())),

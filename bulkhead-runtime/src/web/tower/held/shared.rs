@@ -44,10 +44,6 @@ impl Terms {
 /// | late | the error that the connection is still to see | over |
 /// | unwound | nothing: the body panicked, and the connection is still to see it | over |
 /// | over | nothing | — |
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lies in an `Arc` of its own, once for each response"
-)]
 enum Place<B> {
     Parked(Streaming<B>),
     Asked { is_late: bool },

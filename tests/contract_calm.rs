@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use bulkhead_runtime::{
-    BreakerState, BulkheadError, Deadline, Event, Partition, Reason, Verdict, bulkhead, partition,
-    subscribe, test,
+    Breaker, BreakerState, BulkheadError, Deadline, Event, Partition, Reason, Verdict, bulkhead,
+    partition, subscribe, test,
 };
 use common::{ON_PURPOSE, ms, panics_on_purpose_are_silent, poll_once};
 use tokio::time::{Instant, advance};
@@ -63,7 +63,7 @@ fn seen(partition: &Partition) -> (u64, u64, u64) {
 }
 
 fn is_open() -> bool {
-    CALM.breaker().map(|breaker| breaker.state()) == Some(BreakerState::Open)
+    CALM.breaker().map(Breaker::state) == Some(BreakerState::Open)
 }
 
 #[tokio::test(start_paused = true)]

@@ -316,7 +316,8 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// their callers gave up, are none. `Breaker` has the whole table.
 ///
 /// Every function that takes its permits here needs a `timeout` or a `deadline`, longer than `slow`; it does not
-/// compile otherwise. A breaker for one function alone is written there.
+/// compile otherwise. A breaker for one function alone is written there. Functions of one path that one call of a
+/// macro makes, such as the methods of one name for several types, have one breaker together.
 ///
 /// # Errors
 ///

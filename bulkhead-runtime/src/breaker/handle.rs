@@ -36,6 +36,7 @@ use crate::time::Stamp;
 /// | was cut short by its caller, or by a deadline that it inherited | nothing; slow, if it had run for `slow` by then |
 /// | returned with [`Ignored`](crate::Verdict::Ignored), or was rejected | nothing |
 /// | returned a failure, and a guarded call inside it was rejected | nothing |
+/// | answered through the layer, and its body was then read slowly, to the end of its time, or not at all | what its head said; nothing where it was cut off |
 ///
 /// So its own rejections never open it, no client can open it by leaving early, and a dependency that hangs
 /// is still seen, if `slow` is less than what callers wait. Without `slow`, a call that is left after its
@@ -53,6 +54,10 @@ use crate::time::Stamp;
 /// Results of calls that began before it opened change nothing afterwards. A probe that is dropped gives its
 /// place to the next; one that outlives its `timeout` (or its own `deadline`; without both, `open_for`) has
 /// failed.
+///
+/// Nobody overtakes those that wait, and half-open nobody queues. So the probes of a *function's* breaker do not get
+/// in as long as calls of other functions wait for the permits of the same partition: it stays as it is until that
+/// queue is empty for once.
 ///
 /// # Examples
 /// ```

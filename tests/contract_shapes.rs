@@ -9,55 +9,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bulkhead_runtime::{
-    Breaker, BreakerState, BulkheadError, Deadline, Partition, Reason, Verdict, bulkhead, partition,
+    BreakerState, BulkheadError, Deadline, Partition, Reason, Verdict, bulkhead, partition,
 };
+use common::watched::{Failed, find, of, window};
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
-
-/// How a call of these tests ends: as its body says, or as the library does.
-#[derive(Debug)]
-enum Failed {
-    Theirs,
-    Ours(BulkheadError),
-}
-
-impl From<BulkheadError> for Failed {
-    fn from(error: BulkheadError) -> Self {
-        Self::Ours(error)
-    }
-}
-
-impl Failed {
-    #[track_caller]
-    fn reason(&self) -> Reason {
-        match self {
-            Self::Ours(error) => error.reason(),
-            Self::Theirs => panic!("the body ran"),
-        }
-    }
-}
-
-fn find(name: &str) -> &'static Partition {
-    partition(name).expect("it is declared")
-}
-
-/// The breaker of the only function of that name.
-#[track_caller]
-fn of(partition: &Partition, function: &str) -> &'static Breaker {
-    let is_it = |breaker: &&Breaker| {
-        breaker
-            .function()
-            .is_some_and(|path| path.ends_with(function))
-    };
-    let found: Vec<_> = partition.breakers().filter(is_it).collect();
-    assert_eq!(found.len(), 1, "{function}: {found:?}");
-    found[0]
-}
-
-/// Calls, failures and slow calls in its window.
-fn window(breaker: &Breaker) -> (u64, u64, u64) {
-    let seen = breaker.snapshot();
-    (seen.calls, seen.failures, seen.slow)
-}
 
 mod shapes {
     //! All on one partition.

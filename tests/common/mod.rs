@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub(crate) mod watched;
 pub(crate) mod wire;
 
 use std::future::Future;

@@ -119,6 +119,7 @@ mod outcome;
 mod partition;
 mod policy;
 mod registry;
+mod retry;
 mod snapshot;
 mod spawn;
 mod sync;
@@ -152,6 +153,7 @@ pub use policy::{
     SmallestMax,
 };
 pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
+pub use retry::{RetryBudget, RetryPolicyError};
 pub use snapshot::{Rejected, Snapshot};
 pub use spawn::spawn;
 pub use table::{Table, table};

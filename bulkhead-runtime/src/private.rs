@@ -13,6 +13,7 @@ pub use crate::partition::{Declared, State};
 use crate::policy::{DEFAULT_SHED, Measured, Policy, Rate};
 pub use crate::policy::{Settings, check};
 pub use crate::registry::Registration;
+pub use crate::retry::RetryPolicy;
 
 /// A policy whose values are checked one by one elsewhere.
 #[must_use]

@@ -42,6 +42,7 @@ mod partition;
 mod percent;
 mod policy;
 mod refusal;
+mod retry;
 mod scope;
 mod span;
 mod unknown;

@@ -15,6 +15,7 @@
 
 mod args;
 mod arguments;
+mod borrows;
 mod breaker;
 mod called;
 mod captures;
@@ -44,10 +45,12 @@ mod policy;
 mod refusal;
 mod retry;
 mod scope;
+mod settled;
 mod span;
 mod unknown;
 mod value;
 mod walk;
+mod whole;
 
 use proc_macro::TokenStream;
 

@@ -104,6 +104,7 @@
 extern crate self as bulkhead_runtime;
 
 mod admission;
+mod aftermath;
 mod breaker;
 mod call;
 mod configure;
@@ -153,7 +154,7 @@ pub use policy::{
     SmallestMax,
 };
 pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
-pub use retry::{RetryBudget, RetryPolicyError};
+pub use retry::{Fallbacks, Retries, RetryBudget, RetryPolicyError};
 pub use snapshot::{Rejected, Snapshot};
 pub use spawn::spawn;
 pub use table::{Table, table};

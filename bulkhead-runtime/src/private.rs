@@ -4,7 +4,10 @@ use std::time::Duration;
 
 pub use inventory;
 
-pub use crate::call::{Answer, Ask, Contract, Guards, guard, guard_timed, once};
+pub use crate::call::{
+    Again, Answer, Ask, Contract, Guards, Once, Seen, SeenWhole, Settles, Stays, Unanswered,
+    UnansweredWhole, again, guard, guard_timed, guard_whole, guard_whole_or, once,
+};
 use crate::dependency::Dependency;
 pub use crate::dependency::{DeclaredDependency, DependencyRegistration};
 pub use crate::function::{BreakerRegistration, Function};

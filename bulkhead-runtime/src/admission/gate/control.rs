@@ -83,6 +83,11 @@ impl Gate {
         was_open
     }
 
+    /// Whether newcomers are turned away.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.word().is_closed()
+    }
+
     /// Lets callers in again; tells whether it was closed.
     pub(crate) fn reopen(&self) -> bool {
         self.set_closed(false)

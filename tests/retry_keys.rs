@@ -1,6 +1,11 @@
 //! `retry`, `fallback` and `settle` on every shape of function: it compiles, tries again, and answers otherwise.
 //! What does not compile is in `tests/ui`.
 
+#![expect(
+    clippy::unused_async,
+    reason = "a fallback is async, and these have nothing to wait for"
+)]
+
 mod common;
 
 use std::future::Future;
@@ -103,7 +108,7 @@ struct Branch {
 impl Branch {
     #[bulkhead(
         SHARED,
-        retry(idempotent, attempts = 2, backoff = 1ms, when = |error| error.is_transient()),
+        retry(idempotent, attempts = 2, backoff = 1ms, when = |error| !matches!(error, Error::Wrong)),
         fallback = self.stale(format!("{name}{}", name.len()), error),
     )]
     async fn name_of(&self, partner: &Partner, name: String) -> Result<String, Error> {
@@ -184,10 +189,9 @@ async fn patterns(
     (partner, mut list): (&Partner, Vec<u32>),
     mut first: u32,
     #[cfg(any())] absent: u32,
-    #[cfg(all())] present: u32,
+    #[cfg(test)] present: u32,
     [second, ..]: [u32; 3],
     add: impl Fn(u32) -> u32 + Clone,
-    _unused: Unclonable,
     _: Unclonable,
     Branch { number, .. }: Branch,
 ) -> Result<Vec<u32>, Error> {
@@ -200,8 +204,25 @@ async fn patterns(
 #[derive(Debug)]
 struct Unclonable;
 
+/// It is there to be dropped: when all is over, and not with the first attempt.
+#[bulkhead(SHARED, retry(idempotent, attempts = 2, backoff = 1ms, when = Error::is_transient))]
+async fn kept(partner: &Partner, _guard: Guard<'_>) -> Result<u32, Error> {
+    partner.ask().await
+}
+
+#[derive(Debug)]
+struct Guard<'a>(&'a Partner);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        assert_eq!(self.0.calls(), 2, "not with the first attempt");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_attempt_has_its_arguments_as_they_were_given() {
+    let partner = Partner::down_for(1);
+    assert_eq!(kept(&partner, Guard(&partner)).await, Ok(2));
     let partner = Arc::new(Partner::down_for(2));
     assert_eq!(generic(partner, "a").await, Ok(["a", "a"]));
     let partner = Partner::down_for(2);
@@ -211,7 +232,6 @@ async fn each_attempt_has_its_arguments_as_they_were_given() {
         30,
         [20, 0, 0],
         |number| number + 1,
-        Unclonable,
         Unclonable,
         Branch { number: 40 },
     );
@@ -438,7 +458,7 @@ type Alias = Result<u32, Error>;
 /// An `Ok` is never tried again, and no fallback can answer for it.
 #[bulkhead(
     SHARED, classify = |_| Verdict::Failure,
-    retry(idempotent, attempts = 2, backoff = 1ms, when = |error| error.is_transient()),
+    retry(idempotent, attempts = 2, backoff = 1ms, when = |error| !matches!(error, Error::Wrong)),
     fallback = cached(1, error),
 )]
 async fn alias(partner: &Partner) -> Alias {

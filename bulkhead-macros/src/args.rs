@@ -212,9 +212,9 @@ fn missing(keys: &[Key], list: Attribute) -> Option<String> {
             key.example(),
             key.purpose()
         )),
-        (_, [first @ .., last]) => Some(format!(
-            "missing {} and {last}: write `{}`",
-            first.join(", "),
+        (_, [others @ .., end]) => Some(format!(
+            "missing {} and {end}: write `{}`",
+            others.join(", "),
             list.example()
         )),
         _ => None,

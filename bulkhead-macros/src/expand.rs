@@ -146,7 +146,7 @@ fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream 
     let mixed = Span::mixed_site();
     let guard = guard(args);
     let judge = judge(function, args, runtime);
-    let body = body(function, captures::in_order(function));
+    let body = body(function, &captures::in_order(function));
     match &function.shape {
         Shape::Async => quote_spanned! {mixed=>
             return #runtime::__private::#guard(&__BULKHEAD_FUNCTION, async move #body, #judge).await
@@ -186,7 +186,7 @@ fn has_contract(args: &Args) -> bool {
 /// The body is the arm of a `match`, because lints for needless braces and for items behind
 /// statements see nothing there, and nothing follows it that a diverging body would make
 /// unreachable.
-pub(crate) fn body(function: &Function, captures: TokenStream) -> TokenStream {
+pub(crate) fn body(function: &Function, captures: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
     let body = &function.body;
     let never = match &function.shape {

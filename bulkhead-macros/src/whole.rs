@@ -2,7 +2,7 @@
 //! in for an answer that there is not.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 use crate::args::Args;
 use crate::arguments::Argument;
@@ -10,6 +10,7 @@ use crate::captures::{self, Words};
 use crate::expand::{body, judge};
 use crate::function::{Function, Shape};
 use crate::settled;
+use crate::span::Ends;
 use crate::value::Value;
 
 /// A function with one of these keys, and all of them.
@@ -28,44 +29,53 @@ pub(crate) fn is_whole(args: &Args) -> bool {
 impl Whole<'_> {
     pub(crate) fn call(&self) -> TokenStream {
         let (runtime, mixed) = (self.runtime, Span::mixed_site());
-        let (changed, bodies) = self.bodies();
+        let (before, bodies) = self.bodies();
         let judge = judge(self.function, self.args, runtime);
-        let whole = match self.args.fallback.value() {
-            None => quote_spanned! {mixed=>
-                #runtime::__private::guard_whole(&__BULKHEAD_FUNCTION, #bodies, #judge)
-            },
+        // Before the bodies, which take the arguments.
+        let (kept, whole) = match self.args.fallback.value() {
+            None => (
+                TokenStream::new(),
+                quote_spanned! {mixed=>
+                    #runtime::__private::guard_whole(&__BULKHEAD_FUNCTION, #bodies, #judge)
+                },
+            ),
             Some(call) => {
                 let fallback = Fallback::of(self, call);
-                // Before the bodies, which take the arguments.
                 let (kept, fallback) = (fallback.kept(), fallback.closure());
-                quote_spanned! {mixed=>
-                    #runtime::__private::guard_whole_or(
-                        &__BULKHEAD_FUNCTION, #kept, #bodies, #judge, #fallback,
-                    )
-                }
+                (
+                    quote_spanned!(mixed=> let kept = #kept;),
+                    quote_spanned! {mixed=>
+                        #runtime::__private::guard_whole_or(
+                            &__BULKHEAD_FUNCTION, kept, #bodies, #judge, #fallback,
+                        )
+                    },
+                )
             }
         };
         let returned = match self.function.shape {
             Shape::Async => quote_spanned!(mixed=> return #whole.await),
             Shape::Boxed(_) => quote_spanned!(mixed=> return ::std::boxed::Box::pin(#whole)),
         };
-        quote!(#changed #returned)
+        quote!(#kept #before #returned)
     }
 
     /// What has to stand before them, and the bodies.
     fn bodies(&self) -> (TokenStream, TokenStream) {
         let (runtime, mixed) = (self.runtime, Span::mixed_site());
         let Some(when) = self.args.when.value() else {
-            let stays = self.stays(captures::in_order(self.function));
-            let once = quote_spanned!(mixed=> #runtime::__private::Once::new(#stays));
-            return (TokenStream::new(), once);
+            let (body, stays) = self.stays(&captures::in_order(self.function));
+            let once = self.checked(
+                quote_spanned!(mixed=> #runtime::__private::Once::new),
+                stays,
+            );
+            return (body, once);
         };
         let captures::Again {
             named,
             kept,
             in_order,
         } = captures::again(self.function);
-        let stays = self.stays(in_order);
+        let (body, stays) = self.stays(&in_order);
         // The clone is changed, and not what was given; that is no news to whoever wrote `mut`.
         let changed = named
             .iter()
@@ -78,20 +88,29 @@ impl Whole<'_> {
             });
         let rebound = named.iter().map(|argument| self.rebound(argument));
         let when = &when.tokens;
-        let again = quote_spanned! {mixed=>
-            #runtime::__private::Again::new(
-                move || { #kept #(#rebound)* #stays },
+        let again = self.checked(
+            quote_spanned!(mixed=> #runtime::__private::Again::new),
+            quote_spanned! {mixed=>
+                move || { #kept #(#rebound)* #body #stays },
                 |seen: #runtime::__private::Seen<'_, _>| {
                     use #runtime::__private::SeenWhole as _;
                     seen.is(#when)
                 },
-            )
-        };
+            },
+        );
         (quote!(#(#changed)*), again)
     }
 
-    /// One run of the body.
-    fn stays(&self, captures: TokenStream) -> TokenStream {
+    /// `path(arguments)`, which looks whether the body is one that can settle: that it is none is said under the word.
+    fn checked(&self, path: TokenStream, arguments: TokenStream) -> TokenStream {
+        match self.args.settle.value() {
+            Some(settle) => settle.ends.call(path, arguments),
+            None => quote_spanned!(Span::mixed_site()=> #path(#arguments)),
+        }
+    }
+
+    /// One run of the body: what makes its future, and what becomes of that when its caller leaves.
+    fn stays(&self, captures: &TokenStream) -> (TokenStream, TokenStream) {
         let (runtime, mixed) = (self.runtime, Span::mixed_site());
         let settle = self.args.settle.value();
         let body = body(self.function, captures);
@@ -105,15 +124,12 @@ impl Whole<'_> {
                 quote_spanned!(mixed=> #runtime::__private::once(move || -> #ty #body))
             }
         };
-        match settle {
-            None => quote_spanned!(mixed=> #runtime::__private::Stays(#future)),
-            Some(settle) => {
-                let settles = settle
-                    .ends
-                    .move_here(quote_spanned!(mixed=> #runtime::__private::Settles));
-                quote!(#settles(#future))
-            }
-        }
+        let body = quote_spanned!(mixed=> let body = #future;);
+        let stays = match settle {
+            None => quote_spanned!(mixed=> #runtime::__private::Stays(body)),
+            Some(_) => quote_spanned!(mixed=> #runtime::__private::Settles(body)),
+        };
+        (body, stays)
     }
 
     /// The argument of one run, under the name that the body knows.
@@ -151,7 +167,7 @@ fn again(argument: &Argument, runtime: &TokenStream) -> TokenStream {
 struct Fallback<'a> {
     whole: &'a Whole<'a>,
     call: TokenStream,
-    ends: crate::span::Ends,
+    ends: Ends,
     /// The arguments that it names, and what their clones are called until it is made.
     named: Vec<(&'a Argument, Ident)>,
     /// `error`, where the user wrote it.
@@ -212,10 +228,11 @@ impl<'a> Fallback<'a> {
                 let #name = #clone;
             }
         });
-        let error = match &self.error {
-            Some(error) => quote!(#error),
-            None => quote_spanned!(mixed=> _),
-        };
+        let nobody = || quote_spanned!(mixed=> _);
+        let error = self
+            .error
+            .as_ref()
+            .map_or_else(nobody, ToTokens::to_token_stream);
         let call = self.ends.call(
             quote_spanned!(mixed=> ::core::convert::identity),
             self.call.clone(),
@@ -223,9 +240,10 @@ impl<'a> Fallback<'a> {
         quote_spanned! {mixed=>
             |(#(#clones,)*), ended: #runtime::__private::Unanswered<_>| {
                 use #runtime::__private::UnansweredWhole as _;
+                let returns = ended.returns();
                 ended.error().map(move |#error| async move {
                     #(#bound)*
-                    #runtime::__private::instead(#call).await
+                    #runtime::__private::instead(returns, #call).await
                 })
             }
         }

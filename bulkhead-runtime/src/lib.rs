@@ -39,13 +39,17 @@
 //! | take a deadline into a task | [`spawn`] |
 //! | read a deadline from a request, or send one along | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
 //! | stop calling what fails | the key `breaker`, or [`Policy::with_breaker`]; then [`Breaker`] |
+//! | try again what failed in passing | the key `retry`, and [`RetryBudget`] |
+//! | answer without the dependency | the key `fallback` |
+//! | let a body end although its caller left | the key `settle` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | be told as it happens | [`subscribe`] an [`Observer`] |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
 //! | return anything other than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
 //!
-//! Two pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), and what
-//! [proxies and meshes](guide::behind_a_proxy) do with a rejection.
+//! Three pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), when to
+//! [try again or answer otherwise](guide::retry_and_fallback), and what [proxies and meshes](guide::behind_a_proxy) do
+//! with a rejection.
 //!
 //! # What a call becomes
 //!
@@ -171,6 +175,9 @@ pub use web::tower::{self, BulkheadLayer};
 pub mod guide {
     #[doc = include_str!("../docs/where_do_i_put_it.md")]
     pub mod where_do_i_put_it {}
+
+    #[doc = include_str!("../docs/retry_and_fallback.md")]
+    pub mod retry_and_fallback {}
 
     #[doc = include_str!("../docs/behind_a_proxy.md")]
     pub mod behind_a_proxy {}

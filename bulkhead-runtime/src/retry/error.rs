@@ -125,7 +125,7 @@ impl RetryPolicyError {
             Self::MinTooLarge { min } => text
                 .str("`min` (")
                 .number(min as u64)
-                .str(") is too large: so many retries need no call that goes well; the limit is ")
+                .str(") is too large: retries that no call has paid for are for lone calls; the limit is ")
                 .number(MAX_MIN as u64),
             Self::WindowTooShort { window } => text
                 .str("`window` (")

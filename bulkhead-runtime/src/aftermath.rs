@@ -268,3 +268,6 @@ impl Drop for Settling {
         settling.running.remove(&self.number);
     }
 }
+
+#[cfg(all(test, bulkhead_loom))]
+mod model;

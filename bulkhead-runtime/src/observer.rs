@@ -149,7 +149,8 @@ pub enum Event<'a> {
         /// How long there was none, or, if nobody listened when it began, how long that was known.
         after: Duration,
     },
-    /// It was [closed](Partition::close), and those that waited are turned away.
+    /// It was [closed](Partition::close), or a [drain](Partition::drain) began, and those that waited are turned away. Told
+    /// once until it is reopened, also when it is closed while it drains.
     #[non_exhaustive]
     Closed {
         /// Which one.
@@ -373,7 +374,7 @@ pub(crate) fn saturation(partition: &'static Partition, saturation: Saturation) 
     });
 }
 
-/// An open partition was closed.
+/// An open partition was closed, for all or for those outside.
 #[cold]
 pub(crate) fn closed(live: &Live) {
     #[cfg(feature = "tracing")]

@@ -12,6 +12,7 @@ use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
 use crate::frame::{self, Held};
 use crate::function::{self, Function};
+use crate::idle;
 use crate::mode::Mode;
 use crate::observer;
 #[cfg(feature = "tracing")]
@@ -138,6 +139,22 @@ impl Live {
         frame::holder(&self.gate)
     }
 
+    /// Whether nothing of it is under way.
+    ///
+    /// Whatever else belongs to a call that is under way and holds no permit is to be asked for here. It is to be counted
+    /// before the permit is free, and when it has ended it says so by [`ended`](Self::ended).
+    pub(crate) fn is_idle(&self) -> bool {
+        self.gate.is_empty()
+    }
+
+    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
+    #[expect(dead_code, reason = "all that can be under way is in the gate yet")]
+    pub(crate) fn ended(&self) {
+        if self.gate.is_closed() && self.is_idle() {
+            idle::ended();
+        }
+    }
+
     /// That of the partition.
     #[inline]
     pub(crate) fn breaker(&self) -> Option<&'static Breaker> {
@@ -165,6 +182,10 @@ impl Live {
 impl Watcher for Partition {
     fn saturation(&'static self, saturation: Saturation) {
         observer::saturation(self, saturation);
+    }
+
+    fn emptied(&'static self) {
+        idle::ended();
     }
 }
 
@@ -384,7 +405,8 @@ impl Partition {
     /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
     /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
     ///
-    /// Closing twice is closing once.
+    /// Closing twice is closing once. After a [`drain`](Self::drain), which leaves nested calls a way in, it closes for
+    /// those too.
     ///
     /// # Examples
     /// ```
@@ -404,11 +426,13 @@ impl Partition {
         }
     }
 
-    /// Lets calls in again after [`close`](Self::close).
+    /// Lets calls in again after [`close`](Self::close) or [`drain`](Self::drain).
     pub fn reopen(&self) {
         let live = self.live();
         if live.gate.reopen() {
             observer::reopened(live);
+            // Nobody need wait for the last one any more.
+            idle::ended();
         }
     }
 

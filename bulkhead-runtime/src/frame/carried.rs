@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::depth;
 use super::due::{self, Setter};
 use super::held::{self, Distant};
 use super::inside::{self, Note};
@@ -13,6 +14,7 @@ pub(crate) struct Carried {
     deadline: Option<(Instant, Setter)>,
     held: Box<[Distant]>,
     note: Option<Arc<Note>>,
+    is_inside: bool,
 }
 
 impl Carried {
@@ -22,11 +24,13 @@ impl Carried {
             deadline: due::deadline().map(|deadline| (deadline, due::setter())),
             held: held::distant(),
             note: inside::note_for_a_task(),
+            is_inside: depth::is_inside(),
         }
     }
 
     /// Polls in it.
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let _inside = self.is_inside.then(depth::go_inside);
         let _held = held::hold_distant(&self.held);
         let _due = self
             .deadline

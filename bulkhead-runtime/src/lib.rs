@@ -34,6 +34,7 @@
 //! | share out what a dependency can take | [`#[dependency]`](macro@dependency) on a module of partitions |
 //! | hold a policy against measured traffic | [`Measured`] |
 //! | change or close a partition while it runs | [`configure`], [`Partition::resize`], [`mode`](Partition::mode), [`close`](Partition::close), [`reopen`](Partition::reopen) |
+//! | shut down in order | [`drain_all`], [`Partition::drain`] |
 //! | reject before a request is read | `BulkheadLayer`, with the feature `tower` |
 //! | bound everything that is done for one caller | [`Deadline`], or the key `deadline` |
 //! | take a deadline into a task | [`spawn`] |
@@ -113,10 +114,12 @@ mod call;
 mod configure;
 mod deadline;
 mod dependency;
+mod drain;
 mod error;
 mod foreign;
 mod frame;
 mod function;
+mod idle;
 mod mode;
 mod observer;
 mod outcome;
@@ -144,6 +147,7 @@ pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
 pub use deadline::{Deadline, Scope};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
+pub use drain::{Drain, Drained, Left, Unsettled, drain_all};
 pub use error::{
     BreakerOpen, BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason,
     WaitTimeout,

@@ -61,6 +61,8 @@ thread_local! {
 struct Isolation {
     lives: Vec<&'static Live>,
     replicas: Vec<(&'static str, &'static str, u32)>,
+    /// Whether what is made from now on drains.
+    drains: bool,
 }
 
 /// Gives every partition a fresh state on this thread, until what it returns is dropped.
@@ -145,18 +147,44 @@ pub(crate) fn isolate_replicas(of: (&'static str, &'static str), configured: u32
     })
 }
 
+/// The states that there are in the isolation that holds.
+pub(crate) fn isolated_lives() -> Option<Vec<&'static Live>> {
+    ISOLATED
+        .try_with(|isolated| Some(isolated.borrow().last()?.lives.clone()))
+        .ok()
+        .flatten()
+}
+
+/// Has what is made on this thread from now on drain; `false` where nothing is isolated.
+pub(crate) fn drain_from_now_on() -> bool {
+    ISOLATED.with_borrow_mut(|isolated| match isolated.last_mut() {
+        Some(isolation) => {
+            isolation.drains = true;
+            true
+        }
+        None => false,
+    })
+}
+
 /// The state of a partition on this thread, if it is isolated.
 pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
     ISOLATED
         .try_with(|isolated| {
             let mut isolated = isolated.borrow_mut();
-            let states = &mut isolated.last_mut()?.lives;
+            let Isolation {
+                lives: states,
+                drains,
+                ..
+            } = isolated.last_mut()?;
             let is_meant =
                 |live: &&&Live| registry::identity(live.partition) == registry::identity(partition);
             if let Some(live) = states.iter().find(is_meant) {
                 return Some(*live);
             }
             let live = Live::make(registry::first(partition));
+            if *drains {
+                live.gate.drain();
+            }
             states.push(live);
             Some(live)
         })

@@ -15,6 +15,7 @@ struct Nobody;
 
 impl Watcher for Nobody {
     fn saturation(&'static self, _: Saturation) {}
+    fn emptied(&'static self) {}
 }
 
 #[derive(Default)]
@@ -74,5 +75,23 @@ fn two_retries_never_share_what_pays_for_one() {
         assert_eq!(aftermath.seen().retries.budget_spent, 1);
         aftermath.deposit(now);
         assert!(aftermath.withdraw(now), "it is paid for");
+    });
+}
+
+#[test]
+fn the_last_call_that_ends_is_seen_by_a_drain_or_tells_it() {
+    explore(|aftermath, gate| {
+        count(&aftermath.under_way);
+        let ending = {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || {
+                aftermath.end();
+                gate.is_closed()
+            })
+        };
+        gate.drain();
+        let sees = aftermath.is_idle();
+        let tells = ending.join().expect("it ends");
+        assert!(sees || tells, "the drain waits for a call that is over");
     });
 }

@@ -34,7 +34,7 @@ struct Situation {
 const SITUATIONS: [Situation; 4] = [
     Situation {
         name: "admitted",
-        limit: 89,
+        limit: 92,
         ours: |calls| _ = run_ready(calls, guarded),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },
@@ -52,7 +52,7 @@ const SITUATIONS: [Situation; 4] = [
     },
     Situation {
         name: "rejected",
-        limit: 196,
+        limit: 189,
         ours: rejected,
         theirs: |calls| _ = run_ready(calls, semaphore_and_full),
     },

@@ -10,13 +10,16 @@ use crate::foreign::{drop_harmlessly, harmless};
 use crate::function::Function;
 #[cfg(feature = "tracing")]
 use crate::observer::OneSampling;
+use crate::partition::Live;
 use crate::policy::Policy;
 use crate::retry::{Budget, Fallbacks, Retries};
-use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU64, Mutex, Ordering, fence};
 use crate::time::{Instant, Stamp};
 
 /// The retry budget of a partition, its gauges of calls without a permit, and what became of them.
 pub(crate) struct Aftermath {
+    /// Calls that may come to one of these, from before their first permit to their end.
+    under_way: AtomicU64,
     budget: Mutex<Budget>,
     sleepers: Mutex<Sleepers>,
     backing_off: AtomicU64,
@@ -60,6 +63,7 @@ pub(crate) struct Seen {
 impl Aftermath {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
+            under_way: AtomicU64::new(0),
             budget: Mutex::new(Budget::of(policy.retry_budget().unwrap_or_default())),
             sleepers: Mutex::default(),
             backing_off: AtomicU64::new(0),
@@ -75,6 +79,27 @@ impl Aftermath {
             #[cfg(feature = "tracing")]
             sampling: OneSampling::default(),
         }
+    }
+
+    /// Whether no call is under way that may come to one of these.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Whoever has closed the partition sees that the last one has ended, or that one sees that it is closed.
+        fence(Ordering::SeqCst);
+        self.under_way.load(Ordering::Relaxed) == 0
+    }
+
+    /// A call begins; what it returns ends it.
+    pub(crate) fn begin(&'static self, live: &'static Live) -> UnderWay {
+        count(&self.under_way);
+        UnderWay {
+            aftermath: self,
+            live,
+        }
+    }
+
+    fn end(&self) {
+        self.under_way.fetch_sub(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
     }
 
     /// A first attempt was admitted, of a call that may retry.
@@ -140,7 +165,6 @@ impl Aftermath {
     }
 
     /// Those that settle now, the oldest first, and since when.
-    #[expect(dead_code, reason = "for the report of a drain")]
     pub(crate) fn settling(&self) -> Vec<(&'static Function, Instant)> {
         self.settling.lock().running.values().copied().collect()
     }
@@ -175,6 +199,20 @@ impl Aftermath {
 
 fn count(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A call that may have several attempts, or a fallback. Dropped, it is over.
+#[must_use = "dropping it says that the call is over"]
+pub(crate) struct UnderWay {
+    aftermath: &'static Aftermath,
+    live: &'static Live,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.aftermath.end();
+        self.live.ended();
+    }
 }
 
 /// A call that backs off. Dropped, it is abandoned, unless it [goes on](Self::go_on).
@@ -268,3 +306,6 @@ impl Drop for Settling {
         settling.running.remove(&self.number);
     }
 }
+
+#[cfg(all(test, bulkhead_loom))]
+mod model;

@@ -101,6 +101,13 @@ impl Deadline {
     }
 }
 
+/// So long from now, as [`Deadline::after`].
+impl From<Duration> for Deadline {
+    fn from(time: Duration) -> Self {
+        Self::after(time)
+    }
+}
+
 impl From<Instant> for Deadline {
     fn from(instant: Instant) -> Self {
         Self(instant)

@@ -149,7 +149,8 @@ pub enum Event<'a> {
         /// How long there was none, or, if nobody listened when it began, how long that was known.
         after: Duration,
     },
-    /// It was [closed](Partition::close), and those that waited are turned away.
+    /// It was [closed](Partition::close), or a [drain](Partition::drain) began, and those that waited are turned away. Told
+    /// once until it is reopened, also when it is closed while it drains.
     #[non_exhaustive]
     Closed {
         /// Which one.
@@ -383,7 +384,7 @@ pub(crate) fn saturation(partition: &'static Partition, saturation: Saturation) 
     });
 }
 
-/// An open partition was closed.
+/// An open partition was closed, for all or for those outside.
 #[cold]
 pub(crate) fn closed(live: &Live) {
     #[cfg(feature = "tracing")]
@@ -427,7 +428,7 @@ pub(crate) fn without_deadline(live: &Live, function: &'static Function) {
 
 /// A retry that the budget did not afford.
 #[cold]
-pub(crate) fn budget_spent(live: &Live, function: &'static Function) {
+pub(crate) fn budget_spent(live: &'static Live, function: &'static Function) {
     let function = function.path();
     #[cfg(feature = "tracing")]
     harmless(|| events::budget_spent(live, function));

@@ -13,6 +13,7 @@ use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
 use crate::frame::{self, Held};
 use crate::function::{self, Function};
+use crate::idle;
 use crate::mode::Mode;
 use crate::observer;
 #[cfg(feature = "tracing")]
@@ -144,6 +145,21 @@ impl Live {
         frame::holder(&self.gate)
     }
 
+    /// Whether nothing of it is under way.
+    ///
+    /// A call that holds no permit, because it backs off or is in its fallback, is under way all the same: it is counted
+    /// from before its first permit on.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.gate.is_empty() && self.aftermath_if_any().is_none_or(Aftermath::is_idle)
+    }
+
+    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
+    pub(crate) fn ended(&self) {
+        if self.gate.is_closed() && self.is_idle() {
+            idle::ended();
+        }
+    }
+
     /// That of the partition.
     #[inline]
     pub(crate) fn breaker(&self) -> Option<&'static Breaker> {
@@ -151,7 +167,7 @@ impl Live {
     }
 
     /// What its calls do without a permit.
-    pub(crate) fn aftermath(&self) -> &'static Aftermath {
+    pub(crate) fn aftermath(&'static self) -> &'static Aftermath {
         self.aftermath_if_any().unwrap_or_else(|| {
             let make = || -> &'static Aftermath {
                 Box::leak(Box::new(Aftermath::new(self.partition.policy())))
@@ -194,6 +210,10 @@ impl Live {
 impl Watcher for Partition {
     fn saturation(&'static self, saturation: Saturation) {
         observer::saturation(self, saturation);
+    }
+
+    fn emptied(&'static self) {
+        idle::ended();
     }
 }
 
@@ -413,7 +433,8 @@ impl Partition {
     /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
     /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
     ///
-    /// Closing twice is closing once.
+    /// Closing twice is closing once. After a [`drain`](Self::drain), which leaves nested calls a way in, it closes for
+    /// those too.
     ///
     /// # Examples
     /// ```
@@ -434,11 +455,13 @@ impl Partition {
         }
     }
 
-    /// Lets calls in again after [`close`](Self::close).
+    /// Lets calls in again after [`close`](Self::close) or [`drain`](Self::drain).
     pub fn reopen(&self) {
         let live = self.live();
         if live.gate.reopen() {
             observer::reopened(live);
+            // Nobody need wait for the last one any more.
+            idle::ended();
         }
     }
 

@@ -37,6 +37,7 @@ static REGISTRY: StaticMutex<Registry> = StaticMutex::new(Registry {
     lives: Vec::new(),
     registered: Vec::new(),
     replicas: Vec::new(),
+    drains: false,
 });
 
 /// Held while numbers change, so that nothing comes between a sum and what it was checked for.
@@ -48,6 +49,8 @@ struct Registry {
     registered: Vec<&'static Partition>,
     /// Those of dependencies that were configured otherwise than declared.
     replicas: Vec<(&'static Dependency, u32)>,
+    /// Whether what is made from now on drains.
+    drains: bool,
 }
 
 /// All partitions of the program, one for each identity, ordered by crate and name; those that
@@ -225,12 +228,39 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
     }
     let first = first_of(&registry, partition);
     let live = Live::make(first);
+    if registry.drains {
+        live.gate.drain();
+    }
     registry.lives.push(live);
     drop(registry);
     for conflict in conflicts_with(first) {
         observer::conflict(&conflict);
     }
     live
+}
+
+/// What all partitions share that were ever used.
+pub(crate) fn lives() -> Vec<&'static Live> {
+    #[cfg(feature = "test-util")]
+    if let Some(isolated) = crate::test::isolated_lives() {
+        return isolated;
+    }
+    REGISTRY.lock().lives.clone()
+}
+
+/// Has what is made from now on drain; tells all that there is, which does not yet.
+pub(crate) fn drain_from_now_on() -> Vec<&'static Live> {
+    // Those that were never used as well: each of them is to be told of.
+    for partition in partitions() {
+        partition.live();
+    }
+    #[cfg(feature = "test-util")]
+    if crate::test::drain_from_now_on() {
+        return lives();
+    }
+    let mut registry = REGISTRY.lock();
+    registry.drains = true;
+    registry.lives.clone()
 }
 
 /// The declaration that holds for the identity of `partition`.

@@ -54,8 +54,12 @@ pub struct Snapshot {
     pub highest_waiting: u64,
     /// Whether it rejects.
     pub mode: Mode,
-    /// Whether it is [closed](crate::Partition::close).
+    /// Whether it is closed, for all [calls](crate::Partition::close) or for those
+    /// [from outside](crate::Partition::drain).
     pub is_closed: bool,
+    /// Whether it is closed for newcomers only, and open for nested calls of what is under way: it
+    /// [drains](crate::Partition::drain).
+    pub is_draining: bool,
     /// Its breaker, if it has one, a moment later than the rest. Those of functions are among
     /// [`Partition::breakers`](crate::Partition::breakers).
     pub breaker: Option<BreakerSnapshot>,
@@ -149,7 +153,8 @@ impl Snapshot {
             highest_waiting,
             would_reject,
             would_wait,
-            is_closed,
+            closed_since,
+            is_draining,
             in_flight,
             granted,
             waiting,
@@ -192,7 +197,8 @@ impl Snapshot {
             highest_in_flight: highest_in_flight.into(),
             highest_waiting: highest_waiting.into(),
             mode: terms.mode,
-            is_closed,
+            is_closed: closed_since.is_some(),
+            is_draining,
             breaker: live.breaker().map(Breaker::snapshot),
             headroom: max.saturating_sub(in_flight + granted),
             started: waiting + granted + admitted + rejected.total() + abandoned,

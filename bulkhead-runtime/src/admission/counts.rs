@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::terms::Terms;
 use crate::outcome::{Outcome, Outcomes};
 use crate::sync::{AtomicU64, Ordering};
+use crate::time::Instant;
 
 /// How full the gate was at the moment of a decision.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +25,10 @@ pub(crate) struct Tally {
     pub(crate) highest_waiting: u32,
     pub(crate) would_reject: u64,
     pub(crate) would_wait: u64,
-    pub(crate) is_closed: bool,
+    /// Since when nobody is let in from outside, if it is closed.
+    pub(crate) closed_since: Option<Instant>,
+    /// Only for those outside.
+    pub(crate) is_draining: bool,
     pub(crate) in_flight: u32,
     pub(crate) granted: u32,
     pub(crate) waiting: u32,

@@ -8,7 +8,7 @@ use super::flight::Flight;
 use super::gate::{Gate, Obstacle, Settled};
 use super::rejection::Rejection;
 use super::waiter::Waiter;
-use super::waitlist::{Bound, Operation};
+use super::waitlist::{Bound, Operation, Standing};
 use crate::time::{self, Instant, Timer};
 
 /// How long a call is ready to wait.
@@ -105,7 +105,7 @@ impl<'g> Entry<'g> {
     }
 
     /// The way in where [`enter_at_once`](Self::enter_at_once) is not enough. `queues` is asked once, if there is no
-    /// room.
+    /// room, and `standing` if the usual rejection does not come first.
     ///
     /// Cancel safety: dropping the entry leaves the queue, and hands a grant on to the next.
     ///
@@ -117,6 +117,7 @@ impl<'g> Entry<'g> {
         &mut self,
         gate: &'g Gate,
         patience: Patience,
+        standing: fn() -> Standing,
         queues: impl FnOnce() -> Queues,
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
@@ -124,7 +125,7 @@ impl<'g> Entry<'g> {
         let result = match self {
             // The place is kept before the timer is armed: outside a runtime that panics, and the
             // drop of the waiter must find it in the queue.
-            Self::Fresh => match self.arrive(gate, patience, queues, cx) {
+            Self::Fresh => match self.arrive(gate, patience, standing, queues, cx) {
                 Arrival::Waits(waiter) => ready!(waiter.poll_time(timer, cx)),
                 Arrival::Ready(result) => result,
             },
@@ -140,6 +141,7 @@ impl<'g> Entry<'g> {
         &mut self,
         gate: &'g Gate,
         patience: Patience,
+        standing: fn() -> Standing,
         queues: impl FnOnce() -> Queues,
         cx: &Context<'_>,
     ) -> Arrival<'_, 'g> {
@@ -152,13 +154,14 @@ impl<'g> Entry<'g> {
         let latest = patience.deadline.map(|by| gate.latest_start(by));
         let end = patience.until.into_iter().chain(latest).min();
         if end.is_some_and(|end| end <= since) {
-            return Arrival::Ready(gate.enter_despite(Obstacle::Spent).map(Passage::at_once));
+            let entered = gate.enter_despite(Obstacle::Spent, standing());
+            return Arrival::Ready(entered.map(Passage::at_once));
         }
         if let Some(flight) = gate.enter_at_once() {
             return Arrival::Ready(Ok(Passage::at_once(flight)));
         }
         let Queues::As(operation) = queues() else {
-            return Arrival::Ready(gate.try_enter().map(Passage::at_once));
+            return Arrival::Ready(gate.try_enter_slowly(standing).map(Passage::at_once));
         };
         let (until, bound) = match (end, patience.until) {
             (Some(end), Some(_)) => (end, Bound::Deadline),
@@ -171,7 +174,7 @@ impl<'g> Entry<'g> {
             }
         };
         let until = until.min(time::after(since, Duration::MAX));
-        match gate.join(cx.waker(), since, until, bound, operation) {
+        match gate.join(cx.waker(), since, until, bound, operation, standing()) {
             Settled::Queued { slot, watch } => {
                 let waiter = Waiter::new(gate, slot, bound, since, until).watching(watch);
                 *self = Self::Queued(waiter);

@@ -17,9 +17,11 @@
 //!   time, since nobody else may come.
 //!
 //! Where somebody is to be told of saturation, the limit is one less, so that whoever takes the last permit
-//! comes to the lock; [`saturation`] has that order, and the usual call knows nothing of it.
+//! comes to the lock; [`saturation`] has that order, and the usual call knows nothing of it. Nor does it of a gate that
+//! is closed, and of whoever waits there for the last one: [`closing`] has that.
 
 mod arriving;
+mod closing;
 mod control;
 mod saturation;
 mod waiting;
@@ -43,6 +45,7 @@ use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::sync::{AtomicU32, AtomicU64, Highest, Mutex, Ordering, OwnLine};
 use crate::time::{Instant, Stamp};
+use closing::Door;
 use saturation::Episodes;
 
 pub(crate) struct Gate {
@@ -74,6 +77,9 @@ struct Entrance {
 struct Ledger {
     terms: Terms,
     watch: Watch,
+    door: Door,
+    /// Since when nobody comes in from outside.
+    closed_since: Option<Instant>,
     episodes: Episodes,
     waitlist: Waitlist,
     highest_waiting: u32,
@@ -156,6 +162,8 @@ impl Gate {
         let ledger = Ledger {
             terms,
             watch: Watch::Nothing,
+            door: Door::Open,
+            closed_since: None,
             episodes: Episodes::new(watcher),
             waitlist: Waitlist::new(),
             highest_waiting: 0,
@@ -280,7 +288,7 @@ impl Gate {
     }
 
     /// Hands room to those that wait, until there is no more of one or of the other; what is free then is told
-    /// of.
+    /// of, and that a closed gate is empty.
     #[cold]
     fn hand_over(&self) {
         loop {
@@ -289,7 +297,8 @@ impl Gate {
             let (waker, word) = self.grant(&mut ledger, Room::Free).unzip();
             let leaves_something = word.is_some_and(|word| leaves_something(&ledger, word));
             // Not between two grants: room that goes on to a waiter was never free.
-            let notice = (!leaves_something).then(|| self.mark(&mut ledger));
+            let notice =
+                (!leaves_something).then(|| self.mark(&mut ledger).with_empty(self.word()));
             drop(ledger);
             wake(waker.flatten());
             if let Some(notice) = notice {
@@ -441,6 +450,7 @@ mod tests {
 
     impl Watcher for Nobody {
         fn saturation(&'static self, _: Saturation) {}
+        fn emptied(&'static self) {}
     }
 
     #[test]

@@ -25,4 +25,4 @@ pub(crate) use flight::Flight;
 pub(crate) use gate::{Gate, Obstacle, Saturation, Watcher};
 pub(crate) use rejection::Rejection;
 pub(crate) use terms::{Terms, Watch};
-pub(crate) use waitlist::{Bound, Operation};
+pub(crate) use waitlist::{Bound, Operation, Standing};

@@ -19,7 +19,7 @@ use loom::thread;
 use super::gate::{Gate, Leaving, Over, Saturation, Settled, Turn, Watcher};
 use super::rejection::Rejection;
 use super::terms::Watch;
-use super::waitlist::{Bound, Operation, SlotIndex};
+use super::waitlist::{Bound, Operation, SlotIndex, Standing};
 use crate::mode::Mode;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
@@ -83,6 +83,8 @@ fn long_over() -> Instant {
 struct Told {
     began: AtomicU64,
     ended: AtomicU64,
+    /// How often it was told that a closed gate is empty.
+    emptied: AtomicU64,
 }
 
 impl Watcher for Told {
@@ -93,6 +95,10 @@ impl Watcher for Told {
         };
         let before = told.fetch_or(1 << episode, Ordering::Relaxed);
         assert_eq!(before & 1 << episode, 0, "told twice");
+    }
+
+    fn emptied(&'static self) {
+        self.emptied.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -138,7 +144,12 @@ impl Woken {
 
 /// A newcomer that would wait.
 fn come<'g>(gate: &'g Gate, waker: &Waker, until: Instant) -> Settled<'g> {
-    gate.join(waker, time::now(), until, Bound::Wait, Operation::default())
+    come_as(gate, Standing::Outside, waker, until)
+}
+
+fn come_as<'g>(gate: &'g Gate, standing: Standing, waker: &Waker, until: Instant) -> Settled<'g> {
+    let operation = Operation::default();
+    gate.join(waker, time::now(), until, Bound::Wait, operation, standing)
 }
 
 /// Joins the queue of a gate that is full.
@@ -1135,7 +1146,15 @@ const OTHER: Operation = Operation(2);
 
 /// Joins the queue of a gate that is full, for an operation.
 fn join_as(gate: &Gate, operation: Operation, waker: &Waker) -> SlotIndex {
-    match gate.join(waker, time::now(), in_time(), Bound::Wait, operation) {
+    let standing = Standing::Outside;
+    match gate.join(
+        waker,
+        time::now(),
+        in_time(),
+        Bound::Wait,
+        operation,
+        standing,
+    ) {
         Settled::Queued { slot, .. } => slot,
         Settled::AtOnce(_) => panic!("the gate is full, and the queue has a place"),
     }
@@ -1540,6 +1559,201 @@ fn off_and_back_while_a_breaker_opens_lets_the_waiter_in_or_turns_it_away() {
         release(&gate);
         let tally = gate.tally();
         assert_eq!((tally.breaker_open, tally.outcomes.success), (1, 1));
+        assert_admits(&gate, 1);
+    });
+}
+
+/// A gate that drains, and what was told so far: from here on somebody waits for the last one.
+fn drain(gate: &Gate, told: &Told) -> u64 {
+    gate.drain();
+    told.emptied.load(Ordering::Relaxed)
+}
+
+/// Whoever has looked and not seen that the gate is empty was told of it since.
+#[track_caller]
+fn assert_learns(gate: &Gate, told: &Told, before: u64, has_seen: bool) {
+    assert_empty(gate);
+    let is_told = told.emptied.load(Ordering::Relaxed) > before;
+    assert!(
+        has_seen || is_told,
+        "it waits for the last one, which has left"
+    );
+}
+
+fn enter_inside(gate: &Gate) -> Result<super::Flight<'_>, Rejection> {
+    gate.try_enter_slowly(|| Standing::Inside)
+}
+
+#[test]
+fn the_last_release_is_seen_by_a_drain_or_tells_it() {
+    explore_told(None, 1, 0, |gate, told| {
+        take(&gate);
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        let before = drain(&gate, told);
+        let has_seen = gate.is_empty();
+        releaser.join().unwrap();
+        assert_learns(&gate, told, before, has_seen);
+        assert_eq!(gate.tally().outcomes.success, 1, "counted all the same");
+    });
+}
+
+#[test]
+fn the_last_of_two_releases_is_seen_by_a_drain_or_tells_it() {
+    explore_told(Some(PREEMPTIONS_OF_THREE), 2, 0, |gate, told| {
+        take(&gate);
+        take(&gate);
+        let releasers = [(); 2].map(|()| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || release(&gate))
+        });
+        let before = drain(&gate, told);
+        let has_seen = gate.is_empty();
+        for releaser in releasers {
+            releaser.join().unwrap();
+        }
+        assert_learns(&gate, told, before, has_seen);
+    });
+}
+
+#[test]
+fn a_release_while_it_is_off_is_seen_by_a_drain_or_tells_it() {
+    explore_told(None, 1, 0, |gate, told| {
+        take(&gate);
+        set(&gate, Mode::Off);
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        let before = drain(&gate, told);
+        let has_seen = gate.is_empty();
+        releaser.join().unwrap();
+        assert_learns(&gate, told, before, has_seen);
+    });
+}
+
+#[test]
+fn a_late_grant_that_somebody_takes_back_is_seen_by_a_drain_or_tells_it() {
+    explore_told(None, 1, 1, |gate, told| {
+        take(&gate);
+        let slot = join(&gate, Waker::noop(), long_over());
+        release(&gate);
+        let newcomer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || drop(gate.try_enter())
+        });
+        let before = drain(&gate, told);
+        let has_seen = gate.is_empty();
+        newcomer.join().unwrap();
+        gate.clear();
+        assert_learns(&gate, told, before, has_seen);
+        gate.leave_queue(slot, Leaving::Abandoned);
+        assert_eq!(gate.tally().wait_timeout, 1, "counted once");
+    });
+}
+
+#[test]
+fn a_call_inside_that_comes_while_a_draining_gate_is_closed_is_in_or_turned_away() {
+    explore_told(None, 1, 0, |gate, told| {
+        let before = drain(&gate, told);
+        let closer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || assert!(!gate.close(), "it was closed for those outside")
+        });
+        let entered = enter_inside(&gate);
+        let is_in = match &entered {
+            Ok(_) => true,
+            Err(Rejection::Closed(_)) => false,
+            Err(rejection) => panic!("there is room: {rejection:?}"),
+        };
+        let has_seen = gate.is_empty();
+        drop(entered);
+        closer.join().unwrap();
+        assert!(
+            matches!(enter_inside(&gate), Err(Rejection::Closed(_))),
+            "it is closed for all"
+        );
+        assert_learns(&gate, told, before, has_seen);
+        let tally = gate.tally();
+        assert_eq!(
+            (tally.outcomes.cancelled, tally.closed),
+            (u64::from(is_in), 2 - u64::from(is_in))
+        );
+    });
+}
+
+#[test]
+fn a_drain_during_a_release_turns_the_waiter_outside_away_and_keeps_the_one_inside() {
+    explore_told(None, 1, 2, |gate, told| {
+        take(&gate);
+        let (woken, waker) = Woken::waker();
+        let outside = join(&gate, Waker::noop(), in_time());
+        let Settled::Queued { slot: inside, .. } =
+            come_as(&gate, Standing::Inside, &waker, in_time())
+        else {
+            panic!("the queue has a place")
+        };
+        let releaser = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || release(&gate)
+        });
+        let before = drain(&gate, told);
+        let has_seen = gate.is_empty();
+        releaser.join().unwrap();
+        let was_granted = match gate.look(outside, Bound::Wait, in_time(), Waker::noop()) {
+            Turn::Admitted(flight, _) => {
+                assert!(!woken.is_woken(), "it overtakes");
+                drop(flight);
+                true
+            }
+            Turn::Over(Over::Closed(_)) => false,
+            _ => panic!("it is closed for those outside"),
+        };
+        assert!(woken.is_woken(), "it waits for ever");
+        assert!(!gate.is_empty(), "granted, and not claimed yet");
+        assert_claims(&gate, inside);
+        assert_learns(&gate, told, before, has_seen);
+        assert_eq!(gate.tally().closed, u64::from(!was_granted));
+    });
+}
+
+#[test]
+fn a_call_inside_that_would_wait_joins_while_a_drain_begins() {
+    explore_told(None, 1, 1, |gate, told| {
+        take(&gate);
+        let (woken, waker) = Woken::waker();
+        let drainer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || assert!(gate.drain(), "it was open")
+        });
+        let Settled::Queued { slot, .. } = come_as(&gate, Standing::Inside, &waker, in_time())
+        else {
+            panic!("no room, and a place in the queue")
+        };
+        drainer.join().unwrap();
+        let before = told.emptied.load(Ordering::Relaxed);
+        assert!(!gate.is_empty());
+        release(&gate);
+        assert!(woken.is_woken());
+        assert_claims(&gate, slot);
+        assert_learns(&gate, told, before, false);
+        assert_eq!(gate.tally().closed, 0, "nobody was turned away");
+    });
+}
+
+#[test]
+fn a_drain_and_a_close_at_once_end_closed_for_all_and_one_of_them_has_done_it() {
+    explore(1, 0, |gate| {
+        let drainer = thread::spawn({
+            let gate = Arc::clone(&gate);
+            move || gate.drain()
+        });
+        let by_close = gate.close();
+        assert!(by_close != drainer.join().unwrap(), "told once");
+        assert!(matches!(enter_inside(&gate), Err(Rejection::Closed(_))));
+        assert!(gate.reopen());
         assert_admits(&gate, 1);
     });
 }

@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
-//! | waiting | waiting | turned away | [`Waitlist::turn_head_away`]: closed; [`Waitlist::turn_away`]: a breaker opened |
+//! | waiting | waiting | turned away | [`Waitlist::turn_away_closed`], [`Waitlist::turn_away`]: a breaker opened |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 
@@ -30,6 +30,14 @@ pub(crate) enum Bound {
 /// Whose a place in the queue is, where somebody may turn away those of one alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Operation(pub(crate) u32);
+
+/// Where a call comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Outside,
+    /// It is part of a call that holds a permit, of whatever partition.
+    Inside,
+}
 
 /// Why a waiter was turned away before its time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +75,7 @@ struct Slot {
     after: SlotIndex,
     bound: Bound,
     operation: Operation,
+    standing: Standing,
     state: State,
 }
 
@@ -145,6 +154,7 @@ impl Waitlist {
         until: Instant,
         bound: Bound,
         operation: Operation,
+        standing: Standing,
     ) -> SlotIndex {
         let waits = self.slots.get(self.waiting.tail as usize);
         let last = waits.or_else(|| self.slots.get(self.granted.tail as usize));
@@ -163,6 +173,7 @@ impl Waitlist {
             after: NONE,
             bound,
             operation,
+            standing,
             state: State::Waiting,
         };
         let index = self.place(slot);
@@ -197,40 +208,42 @@ impl Waitlist {
 
     /// Moves the head of the queue to those granted; its waker is to be woken outside the lock.
     pub(super) fn grant_head(&mut self) -> Option<Waker> {
-        let (index, waker) = self.take_head(State::Granted)?;
+        let index = self.waiting.head;
+        let slot = self.slots.get_mut(index as usize)?;
+        slot.state = State::Granted;
+        let waker = slot.waker.take();
+        unlink(&mut self.slots, &mut self.waiting, index);
         append(&mut self.slots, &mut self.granted, index);
         waker
     }
 
-    /// Takes the head out of the queue for good; its waker is to be woken outside the lock.
-    pub(super) fn turn_head_away(&mut self) -> Option<Waker> {
-        self.take_head(State::TurnedAway(Away::Closed))?.1
+    /// Takes all of this standing out of the queue: it is closed for them. Their wakers are to be woken outside the
+    /// lock.
+    pub(super) fn turn_away_closed(&mut self, is_closed: impl Fn(Standing) -> bool) -> Vec<Waker> {
+        self.turn_away_if(Away::Closed, |slot| is_closed(slot.standing))
     }
 
-    /// Takes all out of the queue of `operation`, or all there are; their wakers are to be woken
+    /// Takes all out of the queue of `operation`, or all there are: a breaker is open. Their wakers are to be woken
     /// outside the lock.
     pub(super) fn turn_away(&mut self, operation: Option<Operation>) -> Vec<Waker> {
+        self.turn_away_if(Away::Open, |slot| {
+            operation.is_none_or(|operation| slot.operation == operation)
+        })
+    }
+
+    fn turn_away_if(&mut self, away: Away, is_meant: impl Fn(&Slot) -> bool) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let mut index = self.waiting.head;
         while let Some(slot) = self.slots.get_mut(index as usize) {
             let (at, next) = (index, slot.after);
             index = next;
-            if operation.is_none_or(|operation| slot.operation == operation) {
-                slot.state = State::TurnedAway(Away::Open);
+            if is_meant(slot) {
+                slot.state = State::TurnedAway(away);
                 wakers.extend(slot.waker.take());
                 unlink(&mut self.slots, &mut self.waiting, at);
             }
         }
         wakers
-    }
-
-    fn take_head(&mut self, becomes: State) -> Option<(SlotIndex, Option<Waker>)> {
-        let index = self.waiting.head;
-        let slot = self.slots.get_mut(index as usize)?;
-        slot.state = becomes;
-        let waker = slot.waker.take();
-        unlink(&mut self.slots, &mut self.waiting, index);
-        Some((index, waker))
     }
 
     /// Takes back every grant whose waiter's time is up at `now`, and tells each.
@@ -242,6 +255,11 @@ impl Waitlist {
     /// woken: if anybody still polls one, its own timer does that.
     pub(super) fn expire_overdue(&mut self, now: Instant, tell: impl FnMut(Bound)) {
         take_overdue(&mut self.slots, &mut self.waiting, now, tell);
+    }
+
+    /// Nobody is out of time before this instant.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.waiting.due.into_iter().chain(self.granted.due).min()
     }
 
     /// Empties a slot and tells what it was, with its waker, to be dropped outside the lock.

@@ -5,7 +5,7 @@
 //! | 0–20 | in flight, granted ones included | without the lock |
 //! | 21 | somebody waits | under the lock |
 //! | 22 | the queue has no place left | under the lock |
-//! | 23 | closed | under the lock |
+//! | 23 | closed, for all or for those outside | under the lock |
 //! | 24–29 | how often the limit was changed, modulo 64 | under the lock |
 //! | 30 | off: what ends is not counted | under the lock |
 //! | 31 | saturated, and somebody is told of that | under the lock |
@@ -77,6 +77,11 @@ impl Word {
         self.0 & WAITERS != 0
     }
 
+    /// Nobody is in flight, granted ones included, and nobody waits.
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 & (IN_FLIGHT | WAITERS) == 0
+    }
+
     pub(super) const fn is_closed(self) -> bool {
         self.0 & CLOSED != 0
     }
@@ -115,9 +120,10 @@ impl Word {
         })
     }
 
-    /// Whether there is something to do under the lock after the release that left this word behind.
+    /// Whether there is something to do under the lock after the release that left this word behind. Somebody may
+    /// wait for the last one to leave a closed gate.
     pub(super) const fn leaves_something(self) -> bool {
-        self.0 & (WAITERS | SATURATED) != 0 || self.must_carry()
+        self.0 & (WAITERS | CLOSED | SATURATED) != 0 || self.must_carry()
     }
 
     /// Another word than before, so that no exchange by the old limit succeeds.
@@ -272,6 +278,10 @@ mod tests {
             .with_successes(9);
         let closed = word.with_closed(true);
         assert!(!closed.admits(MAX_PERMITS) && !closed.is_full(1));
+        assert!(
+            Word::idle(0).with_closed(true).leaves_something(),
+            "somebody may wait for the last one"
+        );
         assert_eq!(word.with_closed(true).with_closed(false), word);
         assert!(word.with_off(true).is_off() && !word.is_off());
         assert_eq!(word.with_off(true).with_off(false), word);
@@ -297,6 +307,11 @@ mod tests {
         let full =
             (0..MAX_PERMITS).fold(Word::idle(3).with_waiting(2, 3), |word, _| word.plus_one());
         assert_eq!(full.in_flight(), MAX_PERMITS);
+        assert!(
+            !full.is_empty() && !Word::idle(1).with_waiting(1, 1).is_empty(),
+            "in flight or waiting"
+        );
+        assert!(Word::idle(1).with_closed(true).with_successes(9).is_empty());
         let released = release(full, true);
         assert_eq!(
             (released.in_flight(), released.successes()),

@@ -146,7 +146,25 @@ impl Way<'_> {
         entry.poll(
             &self.terms.live.gate,
             self.patience,
+            frame::standing,
             || Self::queues(self.terms, self.breakers[0], self.may_queue),
+            timer,
+            cx,
+        )
+    }
+
+    /// The same for one that would be a probe: it never queues.
+    fn poll_unqueued(
+        &self,
+        entry: &mut Entry<'static>,
+        timer: Pin<&mut Timer>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Passage<'static>, Rejection>> {
+        entry.poll(
+            &self.terms.live.gate,
+            self.patience,
+            frame::standing,
+            || Queues::Never,
             timer,
             cx,
         )
@@ -176,7 +194,7 @@ impl Way<'_> {
                 *entry = Entry::Done;
                 return Poll::Ready(Err(gate.reject_open(rejected.retry_after)));
             }
-            Look::HalfOpen => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Look::HalfOpen => self.poll_unqueued(entry, timer, cx),
             Look::Pass => self.poll(entry, timer, cx),
         };
         match polled {
@@ -237,11 +255,11 @@ impl Way<'_> {
             side.board(self.breakers, self.terms.timeout, Some(time::now()))
         };
         let polled = match boarded {
-            Ok(()) if is_probed => entry.poll(gate, self.patience, || Queues::Never, timer, cx),
+            Ok(()) if is_probed => self.poll_unqueued(entry, timer, cx),
             Ok(()) => self.poll(entry, timer, cx),
             Err(retry_after) => {
                 *entry = Entry::Done;
-                let entered = gate.enter_despite(Obstacle::Open(retry_after));
+                let entered = gate.enter_despite(Obstacle::Open(retry_after), frame::standing());
                 Poll::Ready(entered.map(Passage::at_once))
             }
         };

@@ -17,12 +17,13 @@ use super::attempt::Attempt;
 use super::contract::ContractGuarded;
 use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
 use super::side::Alone;
-use crate::admission::Flight;
+use crate::admission::{Flight, Rejection};
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended};
 use crate::function::Function;
 use crate::observer::{self, Traced};
 use crate::outcome::Outcome;
+use crate::partition::Live;
 use crate::time::{self, Instant, Timer};
 
 /// Guards a body that only the deadline of its caller can bound: on a partition without a queue and without a
@@ -108,6 +109,19 @@ pub fn once<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Out of line, and so is the next one: the usual call has the registers that they would take.
+#[cold]
+#[inline(never)]
+fn enter_slowly(live: &'static Live) -> Result<Flight<'static>, Rejection> {
+    live.gate.try_enter_slowly(frame::standing)
+}
+
+#[cold]
+#[inline(never)]
+fn enter_by(live: &'static Live, deadline: Instant) -> Result<Flight<'static>, Rejection> {
+    live.gate.try_enter_by(deadline, frame::standing)
+}
+
 pin_project! {
     /// See [`guard`].
     #[doc(hidden)]
@@ -149,8 +163,8 @@ where
                     flight
                 } else {
                     let entered = match deadline {
-                        None => live.gate.try_enter_slowly(),
-                        Some(deadline) => live.gate.try_enter_by(deadline),
+                        None => enter_slowly(live),
+                        Some(deadline) => enter_by(live, deadline),
                     };
                     let origin = this.function.origin(live);
                     match entered {

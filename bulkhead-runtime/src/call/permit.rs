@@ -116,7 +116,7 @@ impl ByHand {
 
 #[cold]
 fn try_enter_slowly(live: &'static Live) -> Result<Flight<'static>, Rejection> {
-    let flight = live.gate.try_enter_slowly()?;
+    let flight = live.gate.try_enter_slowly(frame::standing)?;
     observer::admitted(live, Terms::of(live, None).origin, Duration::ZERO);
     Ok(flight)
 }

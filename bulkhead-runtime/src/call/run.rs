@@ -70,7 +70,11 @@ pub(super) fn poll_body<F: Future, T, U: Unwinds>(
     };
     // Behind the flight, and so dropped before it.
     let mut body = Remains(Some(body));
-    match traced.around(|| body.running().poll(cx)) {
+    let polled = traced.around(|| {
+        let _inside = frame::go_inside();
+        body.running().poll(cx)
+    });
+    match polled {
         Poll::Ready(output) => {
             let verdict = verdict(&output);
             // Here and not at the end of the scope: a value that is being returned would be lost if

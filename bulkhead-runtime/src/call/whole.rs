@@ -15,7 +15,7 @@ use super::answer::{Answer, Ask};
 use super::attempt::{Attempt, Bodies, Body, Ended, Start, Underway};
 use super::contract::Bounds;
 use super::repeat::Unanswered;
-use crate::aftermath::{BackingOff, InFallback};
+use crate::aftermath::{BackingOff, InFallback, UnderWay};
 use crate::error::BulkheadError;
 use crate::frame::{self, Setter};
 use crate::function::Function;
@@ -115,6 +115,8 @@ pin_project! {
         #[pin]
         timer: Timer,
         stage: Stage<Output<A>>,
+        // From the first poll to the end; gone last, when nothing of it is left.
+        under_way: Option<UnderWay>,
         bounds: Option<Bounds>,
         // The deadline that it has set by itself.
         own: Option<(Instant, Setter)>,
@@ -180,6 +182,7 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
             answer: None,
             timer: Timer::default(),
             stage: Stage::Fresh,
+            under_way: None,
             bounds: None,
             own: None,
             is_owner: false,
@@ -204,6 +207,34 @@ where
         if let Stage::Fresh = self.stage {
             self.as_mut().begin();
         }
+        let value = ready!(self.as_mut().poll_on(cx));
+        *self.project().under_way = None;
+        Poll::Ready(value)
+    }
+}
+
+impl<A, J, L> WholeGuarded<A, J, L>
+where
+    A: Bodies,
+    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
+    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    L: Fallback<Output<A>>,
+{
+    fn begin(self: Pin<&mut Self>) {
+        let this = self.project();
+        let live = this.function.live();
+        *this.under_way = Some(live.aftermath().begin(live));
+        let bounds = this.bounds.insert(Bounds::of(this.function));
+        *this.own = bounds.own();
+        *this.is_owner = A::REPEATS && !frame::is_retrying();
+        *this.stage = Stage::Attempting {
+            number: 1,
+            before: None,
+        };
+    }
+
+    /// One poll of a call that has begun, through as many stages as it goes.
+    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
         let _set = self
             .bounds
             .and_then(|Bounds(bounds)| bounds)
@@ -228,25 +259,6 @@ where
                 }
             }
         }
-    }
-}
-
-impl<A, J, L> WholeGuarded<A, J, L>
-where
-    A: Bodies,
-    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: Fallback<Output<A>>,
-{
-    fn begin(self: Pin<&mut Self>) {
-        let this = self.project();
-        let bounds = this.bounds.insert(Bounds::of(this.function));
-        *this.own = bounds.own();
-        *this.is_owner = A::REPEATS && !frame::is_retrying();
-        *this.stage = Stage::Attempting {
-            number: 1,
-            before: None,
-        };
     }
 
     fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<A>>> {

@@ -195,15 +195,15 @@ impl fmt::Display for Passed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let late = self.0;
         let (partition, waited) = (late.partition(), late.waited());
-        if let Some(took) = self.0.0.load.fell_back() {
-            let body = if self.0.0.load.body_ran() {
-                "after a body that failed"
+        if let Some(took) = late.0.load.fell_back() {
+            let before = if late.0.load.body_ran() {
+                "a body that failed"
             } else {
-                "without a body"
+                "a rejection"
             };
             return write!(
                 f,
-                "`{partition}` was stopped by its deadline, after {took:?} in its fallback, {body}"
+                "`{partition}` was stopped by its deadline, after {took:?} in its fallback, which followed {before}"
             );
         }
         match late.ran() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::depth;
 use super::due::{self, Setter};
 use super::held::{self, Distant};
 use super::inside::{self, Note};
@@ -15,6 +16,7 @@ pub(crate) struct Carried {
     held: Box<[Distant]>,
     note: Option<Arc<Note>>,
     is_retrying: bool,
+    is_inside: bool,
 }
 
 impl Carried {
@@ -25,6 +27,7 @@ impl Carried {
             held: held::distant(),
             note: inside::note_for_a_task(),
             is_retrying: owner::is_retrying(),
+            is_inside: depth::is_inside(),
         }
     }
 
@@ -38,6 +41,7 @@ impl Carried {
 
     /// Polls in it.
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let _inside = self.is_inside.then(depth::go_inside);
         let _held = held::hold_distant(&self.held);
         let _owner = owner::retrying(self.is_retrying);
         let _due = self

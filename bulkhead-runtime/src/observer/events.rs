@@ -153,7 +153,7 @@ pub(super) fn without_deadline(live: &Live, function: &str) {
     }
 }
 
-pub(super) fn budget_spent(live: &Live, function: &str) {
+pub(super) fn budget_spent(live: &'static Live, function: &str) {
     if let Some(suppressed) = live.aftermath().sampling.tell() {
         tracing::warn!(
             partition = live.partition.name(),

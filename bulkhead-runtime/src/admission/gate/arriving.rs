@@ -8,7 +8,7 @@ use crate::admission::counts::Load;
 use crate::admission::flight::Flight;
 use crate::admission::rejection::Rejection;
 use crate::admission::terms::Terms;
-use crate::admission::waitlist::{Bound, Operation, SlotIndex};
+use crate::admission::waitlist::{Bound, Operation, SlotIndex, Standing};
 use crate::admission::word::{CEILING, Word};
 use crate::foreign::drop_harmlessly;
 use crate::mode::Mode;
@@ -87,25 +87,35 @@ impl Gate {
         is_full.then(|| self.reject_as_full(word, self.queue()))
     }
 
-    /// Room now, or none: never waits, and never overtakes those that do.
-    ///
-    /// # Errors
-    /// When there is no room for a newcomer, or the gate is closed; that is counted.
-    #[inline]
+    /// As a call from outside that never waits.
+    #[cfg(test)]
     pub(crate) fn try_enter(&self) -> Result<Flight<'_>, Rejection> {
         self.enter_at_once()
-            .map_or_else(|| self.try_enter_slowly(), Ok)
+            .map_or_else(|| self.try_enter_slowly(|| Standing::Outside), Ok)
     }
 
-    /// The same where it is not the usual case.
+    /// Room now, or none: never waits, and never overtakes those that do. For where it is not the usual case. The
+    /// usual rejection does not ask for the `standing`.
+    ///
+    /// # Errors
+    /// When there is no room for a newcomer, or the gate is closed for it; that is counted.
     #[cold]
-    pub(crate) fn try_enter_slowly(&self) -> Result<Flight<'_>, Rejection> {
-        if let Some(rejection) = self.reject_at_once() {
-            return Err(rejection);
+    pub(crate) fn try_enter_slowly(
+        &self,
+        standing: fn() -> Standing,
+    ) -> Result<Flight<'_>, Rejection> {
+        match self.reject_at_once() {
+            Some(rejection) => Err(rejection),
+            None => self.try_enter_in_turn(standing()),
         }
+    }
+
+    /// Out of line: the usual rejection shall not make space for it.
+    #[inline(never)]
+    fn try_enter_in_turn(&self, standing: Standing) -> Result<Flight<'_>, Rejection> {
         let now = (self.unclaimed() > 0).then(time::now);
         self.decide_in_turn(now, |ledger, word| {
-            match self.look_for_room(ledger, word, Newcomer::NeverWaits) {
+            match self.look_for_room(ledger, word, Newcomer::NeverWaits, standing) {
                 Look::Admitted(flight) => Some(Ok(flight)),
                 Look::Closed(load) => Some(Err(Rejection::Closed(load))),
                 Look::NoRoom => Some(Err(self.reject_as_full(word, ledger.waitlist.waiting()))),
@@ -114,16 +124,21 @@ impl Gate {
         })
     }
 
-    /// [`try_enter`](Self::try_enter) for a call that has to be done by `deadline`.
+    /// The same for a call that has to be done by `deadline`.
     ///
     /// # Errors
     /// As there, and when it could not be done by then any more.
     #[cold]
-    pub(crate) fn try_enter_by(&self, deadline: Instant) -> Result<Flight<'_>, Rejection> {
+    pub(crate) fn try_enter_by(
+        &self,
+        deadline: Instant,
+        standing: fn() -> Standing,
+    ) -> Result<Flight<'_>, Rejection> {
         if self.latest_start(deadline) <= time::now() {
-            self.enter_despite(Obstacle::Spent)
+            self.enter_despite(Obstacle::Spent, standing())
         } else {
-            self.try_enter()
+            self.enter_at_once()
+                .map_or_else(|| self.try_enter_slowly(standing), Ok)
         }
     }
 
@@ -131,9 +146,13 @@ impl Gate {
     /// nobody, let in and counted once, whether there was room or not.
     ///
     /// # Errors
-    /// For the obstacle; or when the gate is closed, or cannot count any more.
+    /// For the obstacle; or when the gate is closed for it, or cannot count any more.
     #[cold]
-    pub(crate) fn enter_despite(&self, obstacle: Obstacle) -> Result<Flight<'_>, Rejection> {
+    pub(crate) fn enter_despite(
+        &self,
+        obstacle: Obstacle,
+        standing: Standing,
+    ) -> Result<Flight<'_>, Rejection> {
         let mut ledger = self.ledger.lock();
         if ledger.terms.mode == Mode::Enforce {
             return Err(self.reject_for(obstacle, &mut ledger, self.word()));
@@ -144,7 +163,7 @@ impl Gate {
                 return Some(Err(self.reject_for(obstacle, ledger, word)));
             }
             let waiting = ledger.waitlist.waiting();
-            if word.is_closed() {
+            if ledger.turns_away(standing) {
                 ledger.closed += 1;
                 return Some(Err(Rejection::Closed(self.load_at(word, waiting))));
             }
@@ -190,10 +209,11 @@ impl Gate {
         until: Instant,
         bound: Bound,
         operation: Operation,
+        standing: Standing,
     ) -> Settled<'_> {
         let mut waker = Some(waker.clone());
         let settled = self.decide_in_turn(Some(now), |ledger, word| {
-            match self.look_for_room(ledger, word, Newcomer::MayWait) {
+            match self.look_for_room(ledger, word, Newcomer::MayWait, standing) {
                 Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
                 Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
                 Look::Changed => None,
@@ -208,7 +228,9 @@ impl Gate {
                     self.exchange(word, joined).ok()?;
                     ledger.highest_waiting = ledger.highest_waiting.max(waiting + 1);
                     let waker = waker.take().expect("it joins once");
-                    let slot = ledger.waitlist.join(waker, until, bound, operation);
+                    let slot = ledger
+                        .waitlist
+                        .join(waker, until, bound, operation, standing);
                     let watch = ledger.waitlist.watch(slot);
                     Some(Settled::Queued { slot, watch })
                 }
@@ -226,10 +248,11 @@ impl Gate {
         now: Option<Instant>,
         mut decide: impl FnMut(&mut Ledger, Word) -> Option<T>,
     ) -> T {
-        loop {
+        let mut has_revoked = false;
+        let decided = loop {
             let mut ledger = self.ledger.lock();
             if let Some(now) = now {
-                self.revoke_overdue(&mut ledger, now);
+                has_revoked |= self.revoke_overdue(&mut ledger, now);
             }
             if let Some((waker, _)) = self.grant(&mut ledger, Room::Free) {
                 drop(ledger);
@@ -238,16 +261,27 @@ impl Gate {
                 let notice = self.mark(&mut ledger);
                 drop(ledger);
                 notice.tell();
-                return decided;
+                break decided;
             }
+        };
+        if has_revoked {
+            // It may have been the last in a closed gate.
+            self.settle();
         }
+        decided
     }
 
     /// A call that is observed and let in without room is counted here, once.
-    fn look_for_room(&self, ledger: &mut Ledger, word: Word, newcomer: Newcomer) -> Look<'_> {
+    fn look_for_room(
+        &self,
+        ledger: &mut Ledger,
+        word: Word,
+        newcomer: Newcomer,
+        standing: Standing,
+    ) -> Look<'_> {
         let has_room = word.has_room(ledger.terms.permits());
         let is_observed = ledger.terms.mode == Mode::Observe;
-        if word.is_closed() {
+        if ledger.turns_away(standing) {
             ledger.closed += 1;
             Look::Closed(self.load_at(word, ledger.waitlist.waiting()))
         } else if has_room && ledger.waitlist.waiting() > 0 {

@@ -75,47 +75,6 @@ impl Gate {
         self.entrance.max.load(Ordering::Relaxed)
     }
 
-    /// Lets nobody in any more. Those that wait are turned away; those in flight, and those that were
-    /// granted a permit, go on. Tells whether it was open.
-    pub(crate) fn close(&self) -> bool {
-        let was_open = self.set_closed(true);
-        while self.turn_one_away() {}
-        was_open
-    }
-
-    /// Whether newcomers are turned away.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.word().is_closed()
-    }
-
-    /// Lets callers in again; tells whether it was closed.
-    pub(crate) fn reopen(&self) -> bool {
-        self.set_closed(false)
-    }
-
-    /// Tells whether that changes anything.
-    fn set_closed(&self, closed: bool) -> bool {
-        let _ledger = self.ledger.lock();
-        let mut word = self.word();
-        while let Err(changed) = self.exchange(word, word.with_closed(closed)) {
-            word = changed;
-        }
-        word.is_closed() != closed
-    }
-
-    fn turn_one_away(&self) -> bool {
-        let mut ledger = self.ledger.lock();
-        if !self.word().is_closed() || ledger.waitlist.waiting() == 0 {
-            return false;
-        }
-        let waker = ledger.waitlist.turn_head_away();
-        ledger.closed += 1;
-        self.update_flags(&ledger);
-        drop(ledger);
-        super::wake(waker);
-        true
-    }
-
     /// Turns those away that wait for this operation, or all that wait: a breaker has opened.
     pub(crate) fn turn_away(&self, operation: Option<Operation>) {
         let mut ledger = self.ledger.lock();
@@ -169,7 +128,8 @@ impl Gate {
             highest_waiting: highest.1,
             would_reject: ledger.would_reject,
             would_wait: ledger.would_wait,
-            is_closed: word.is_closed(),
+            is_draining: ledger.is_draining(),
+            closed_since: ledger.closed_since,
             in_flight: in_flight - granted,
             granted,
             waiting,

@@ -1,4 +1,4 @@
-//! The gate as those see it that are told when its last permit is taken and when one is free again.
+//! The gate as those see it that are told when its last permit is taken and when one is free again; and who they are.
 //!
 //! Such a spell is an *episode*. It is open while the word says so, and only [`Gate::mark`] changes that, under
 //! the lock: so episodes of one gate never overlap, and each that begins ends. Two orders make it safe that
@@ -13,6 +13,7 @@
 use std::time::Duration;
 
 use super::{Gate, Ledger};
+use crate::admission::word::Word;
 use crate::time::{self, Instant};
 
 /// What became of the saturation of a gate.
@@ -24,9 +25,12 @@ pub(crate) enum Saturation {
     Ended { episode: u64, after: Duration },
 }
 
-/// Who is told of it, outside the lock.
+/// Who is told, outside the lock.
 pub(crate) trait Watcher: Sync {
     fn saturation(&'static self, saturation: Saturation);
+
+    /// The last one has left a closed gate. It may be told more than once, and somebody may be in again.
+    fn emptied(&'static self);
 }
 
 /// The episodes of one gate.
@@ -40,12 +44,27 @@ pub(super) struct Episodes {
 
 /// What is to be told, if anything, once the lock is free.
 #[must_use = "nobody is told"]
-pub(super) struct Notice(Option<(&'static dyn Watcher, Saturation)>);
+pub(super) struct Notice {
+    watcher: &'static dyn Watcher,
+    saturation: Option<Saturation>,
+    is_emptied: bool,
+}
 
 impl Notice {
+    /// Tells as well that the gate of this word is empty, where somebody may wait for that.
+    pub(super) fn with_empty(self, word: Word) -> Self {
+        Self {
+            is_emptied: word.is_closed() && word.is_empty(),
+            ..self
+        }
+    }
+
     pub(super) fn tell(self) {
-        if let Some((watcher, saturation)) = self.0 {
-            watcher.saturation(saturation);
+        if let Some(saturation) = self.saturation {
+            self.watcher.saturation(saturation);
+        }
+        if self.is_emptied {
+            self.watcher.emptied();
         }
     }
 }
@@ -60,9 +79,9 @@ impl Episodes {
     }
 
     /// One begins, or the one that is open ends.
-    fn turn_over(&mut self) -> Notice {
+    fn turn_over(&mut self) -> Saturation {
         let now = time::now();
-        let saturation = if let Some(since) = self.open_since.take() {
+        if let Some(since) = self.open_since.take() {
             Saturation::Ended {
                 episode: self.begun,
                 after: now.saturating_duration_since(since),
@@ -73,8 +92,7 @@ impl Episodes {
             Saturation::Began {
                 episode: self.begun,
             }
-        };
-        Notice(Some((self.watcher, saturation)))
+        }
     }
 }
 
@@ -82,15 +100,23 @@ impl Gate {
     /// Makes the word say whether it is saturated, where anybody wants to know. Whoever may have taken or freed
     /// a permit under the lock does this before it unlocks.
     pub(super) fn mark(&self, ledger: &mut Ledger) -> Notice {
+        Notice {
+            watcher: ledger.episodes.watcher,
+            saturation: self.mark_saturation(ledger),
+            is_emptied: false,
+        }
+    }
+
+    fn mark_saturation(&self, ledger: &mut Ledger) -> Option<Saturation> {
         let all = ledger.terms.saturation(ledger.watch);
         let mut word = self.word();
         loop {
             let is_saturated = all.is_some_and(|max| !word.has_room(max));
             if word.is_saturated() == is_saturated {
-                return Notice(None);
+                return None;
             }
             match self.exchange(word, word.with_saturated(is_saturated)) {
-                Ok(()) => return ledger.episodes.turn_over(),
+                Ok(()) => return Some(ledger.episodes.turn_over()),
                 Err(changed) => word = changed,
             }
         }
@@ -117,12 +143,17 @@ mod tests {
         fn saturation(&'static self, saturation: Saturation) {
             panic!("told of {saturation:?}");
         }
+
+        fn emptied(&'static self) {
+            panic!("told that it is empty, and it is not closed");
+        }
     }
 
     struct Anybody;
 
     impl Watcher for Anybody {
         fn saturation(&'static self, _: Saturation) {}
+        fn emptied(&'static self) {}
     }
 
     #[test]

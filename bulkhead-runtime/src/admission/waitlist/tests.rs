@@ -11,6 +11,7 @@ fn join(list: &mut Waitlist, until: Instant) -> SlotIndex {
         until,
         Bound::Wait,
         Operation::default(),
+        Standing::Outside,
     )
 }
 

@@ -456,4 +456,5 @@ struct Nobody;
 
 impl Watcher for Nobody {
     fn saturation(&'static self, _: Saturation) {}
+    fn emptied(&'static self) {}
 }

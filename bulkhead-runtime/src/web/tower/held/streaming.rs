@@ -8,6 +8,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::super::extent::Answered;
 use crate::foreign::{drop_harmlessly, harmless};
+use crate::frame;
 use crate::outcome::{Outcome, Verdict};
 use crate::web::grpc;
 
@@ -89,7 +90,10 @@ impl<B: Body + 'static> Streaming<B> {
     /// One poll, and whether the body goes on after it.
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> (Polled<B::Data, B::Error>, bool) {
         self.was_polled = true;
-        let polled = self.body.as_mut().poll_frame(cx);
+        let polled = {
+            let _inside = frame::go_inside();
+            self.body.as_mut().poll_frame(cx)
+        };
         let goes_on = match &polled {
             Poll::Pending => {
                 self.waker = Some(cx.waker().clone());

@@ -17,7 +17,7 @@ use crate::users::{self, Visit};
 const CALM: Duration = Duration::from_secs(4);
 const SLOW: Duration = Duration::from_secs(8);
 const RECOVERY: Duration = Duration::from_secs(8);
-/// How long payment has been slow again when the signal comes: charges are under way then, with clients and without.
+/// How long payment has been slow again when the signal comes: charges are under way then, with users and without.
 const BEFORE_SIGTERM: Duration = Duration::from_millis(1_500);
 /// How often a load balancer asks whether an instance is ready.
 const LOOK: Duration = Duration::from_millis(20);

@@ -161,7 +161,7 @@ impl Charges {
 /// How the service came back after payment had.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comeback {
-    /// From when on nine in ten checkouts were served again, until the end of the phase; none if they never were.
+    /// From when on nine in ten checkouts were served in time, for a whole second; none if they never were.
     pub(crate) after: Option<Duration>,
     /// The most attempts that payment saw in one second, for each checkout that came in that time.
     pub(crate) storm: f64,
@@ -178,20 +178,22 @@ impl Comeback {
 }
 
 const STEP: Duration = Duration::from_millis(250);
+const STEPS_OF_A_SECOND: usize = 4;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn came_back(run: &Run, recovery: &Span) -> Option<Duration> {
-    let mut steps = windows(recovery, STEP);
-    let is_bad = |step: &Range<Duration>| {
+    let is_good = |step: &Range<Duration>| {
         let visits = run.visits.iter();
         let checkouts: Vec<&Visit> = visits
             .filter(|visit| visit.route == Route::Checkout && visit.belongs_to(step))
             .collect();
         let served = checkouts.iter().filter(|visit| visit.is_served_in_time());
-        served.count() * 10 < checkouts.len() * 9
+        served.count() * 10 >= checkouts.len() * 9
     };
-    let last_bad = steps.rfind(is_bad).map_or(recovery.from, |step| step.end);
-    (last_bad < recovery.to).then(|| last_bad.saturating_sub(recovery.from))
+    let steps: Vec<bool> = windows(recovery, STEP).map(|step| is_good(&step)).collect();
+    let mut seconds = steps.windows(STEPS_OF_A_SECOND);
+    let first = seconds.position(|steps| steps.iter().all(|is_good| *is_good))?;
+    Some(STEP * u32::try_from(first).ok()?)
 }
 
 fn storm(run: &Run, recovery: &Span) -> f64 {
@@ -206,7 +208,7 @@ fn storm(run: &Run, recovery: &Span) -> f64 {
 }
 
 /// The span in pieces.
-fn windows(span: &Span, length: Duration) -> impl DoubleEndedIterator<Item = Range<Duration>> {
+fn windows(span: &Span, length: Duration) -> impl Iterator<Item = Range<Duration>> {
     let from = span.from;
     let pieces = span.to.saturating_sub(from).as_millis() / length.as_millis();
     let pieces = u32::try_from(pieces).expect("a day is short");

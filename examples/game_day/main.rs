@@ -36,7 +36,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use args::Command;
-use day::Run;
+use claims::Day;
 use figures::Figures;
 use http::Error;
 use peak_alloc::PeakAlloc;
@@ -77,23 +77,22 @@ async fn main() -> ExitCode {
 /// The same day for both arrangements, one after the other.
 async fn game_day(picture: &Path) -> Result<(), Error> {
     table::introduction();
-    let (naive, without) = live_through(Arrangement::Naive).await?;
-    let (contract, with) = live_through(Arrangement::Contract).await?;
+    let naive = live_through(Arrangement::Naive).await?;
+    let contract = live_through(Arrangement::Contract).await?;
 
-    picture::draw(&[&naive, &contract], picture)?;
+    let claims = claims::claims();
+    table::claims(&claims, &naive, &contract);
+    picture::draw(&[&naive.run, &contract.run], picture)?;
     println!("\nThe curves are in {}.", picture.display());
-
-    claims::check_naive(&naive, &without);
-    claims::check_contract(&contract, &with);
-    println!("All claims hold.");
+    claims::check(&claims, &naive, &contract);
     Ok(())
 }
 
-async fn live_through(arrangement: Arrangement) -> Result<(Run, Vec<Figures>), Error> {
+async fn live_through(arrangement: Arrangement) -> Result<Day, Error> {
     table::heading(arrangement);
     let run = day::run(arrangement).await?;
     let figures = Figures::of(&run);
     table::phases(&figures);
     table::day(&run);
-    Ok((run, figures))
+    Ok(Day { run, figures })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 
+use crate::claims::{Claim, Day};
 use crate::day::{Phase, Run};
 use crate::figures::{Answers, Charges, Comeback, Figures};
 use crate::partner::PAYMENT_SLOW;
@@ -43,8 +44,8 @@ pub(crate) fn phases(figures: &[Figures]) {
         answers("", "/checkout", &figures.checkout);
     }
     println!(
-        "\n  {:<10}{:>20}{:>20}{:>20}{:>20}{:>8}",
-        "", "attempts a call", "requests", "partitions", "", ""
+        "\n  {:<10}{:>20}{:>20}{:>20}",
+        "", "attempts a call", "requests", "partitions"
     );
     println!(
         "  {:<10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}",
@@ -105,6 +106,23 @@ pub(crate) fn day(run: &Run) {
     println!("  The process ended: {}.", run.end.status);
 }
 
+pub(crate) fn claims(claims: &[Claim], naive: &Day, contract: &Day) {
+    println!(
+        "\n{:<76}{:>9}{:>9}{:>9}",
+        "What is claimed", "without", "with", "at most"
+    );
+    for Claim {
+        what, at_most, of, ..
+    } in claims
+    {
+        let [without, with, at_most] = [of(naive), of(contract), *at_most].map(Figure);
+        println!("  {what:<74}{without:>9}{with:>9}{at_most:>9}");
+    }
+    println!(
+        "Without the contract the service is back sooner: it has never stopped asking. That is what payment saw."
+    );
+}
+
 pub(crate) const fn name(phase: Phase) -> &'static str {
     match phase {
         Phase::Calm => "calm",
@@ -115,7 +133,7 @@ pub(crate) const fn name(phase: Phase) -> &'static str {
 }
 
 /// Three digits and a unit.
-pub(crate) struct Time(pub(crate) Duration);
+struct Time(Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,7 +146,17 @@ impl fmt::Display for Time {
     }
 }
 
-pub(crate) struct Bytes(pub(crate) u64);
+/// Whole, or with two places.
+struct Figure(f64);
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = if self.0.fract().abs() < 0.005 { 0 } else { 2 };
+        f.pad(&format!("{:.places$}", self.0))
+    }
+}
+
+struct Bytes(u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,7 +21,7 @@ use crate::http::{Error, listen, serve};
 
 /// How long a load balancer may take to notice that this instance is not ready any more. Until then it sends
 /// requests, and they are accepted.
-const UNTIL_NOTICED: Duration = Duration::from_millis(300);
+const UNTIL_NOTICED: Duration = Duration::from_millis(500);
 /// As long as the longest call may take.
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 

@@ -274,13 +274,13 @@ impl Left {
 /// A line for a log, with the numbers.
 impl fmt::Display for Drained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let took = in_millis(self.took());
+        let took = Millis(self.took());
         if self.is_complete() {
-            return write!(f, "drained in {took:?}");
+            return write!(f, "drained in {took}");
         }
         let calls: u64 = self.left.iter().map(Left::calls).sum();
         let plural = if calls == 1 { "" } else { "s" };
-        write!(f, "{calls} call{plural} left after {took:?}")?;
+        write!(f, "{calls} call{plural} left after {took}")?;
         for (at, left) in self.left.iter().enumerate() {
             let before = if at == 0 { ": " } else { "; " };
             write!(f, "{before}`{}`: ", left.partition.name())?;
@@ -290,15 +290,22 @@ impl fmt::Display for Drained {
                 (in_flight, waiting) => write!(f, "{in_flight} in flight and {waiting} waiting")?,
             }
             let closed_for = self.ended.saturating_duration_since(left.since);
-            write!(f, ", closed for {:?}", in_millis(closed_for))?;
+            write!(f, ", closed for {}", Millis(closed_for))?;
         }
         Ok(())
     }
 }
 
 /// Nobody reads more of it.
-fn in_millis(duration: Duration) -> Duration {
-    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+struct Millis(Duration);
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX) {
+            0 => f.write_str("0ms"),
+            millis => write!(f, "{:?}", Duration::from_millis(millis)),
+        }
+    }
 }
 
 impl fmt::Debug for Drain<'_> {

@@ -77,10 +77,11 @@ impl Partition {
 ///
 /// One that is [registered](crate::register) later drains from its beginning; no [`Event`](crate::Event) tells of that.
 ///
-/// It belongs near the end of `main`, behind the graceful shutdown of the server: what comes in by then is work of requests
-/// that were accepted, or of tasks of your own that should have been told to end.
+/// It belongs near the end of `main`, *behind* the graceful shutdown of the server: a request whose handler has no permit
+/// itself comes from outside with each of its calls, and needs the partitions open. What comes after that is work of
+/// requests that the server did not wait for, or of tasks of your own.
 ///
-/// Under [`test::isolate`](mod@crate::test) it is only about the states that are isolated.
+/// Under `test::isolate` it is only about the states that are isolated.
 ///
 /// # Panics
 /// When it has to wait outside a tokio runtime with time enabled.
@@ -93,14 +94,14 @@ impl Partition {
 /// # use std::time::Duration;
 /// use bulkhead_runtime::{drain_all, partition, Partition};
 ///
-/// #[partition(name = "reports", max = 2)]
-/// static REPORTS: Partition;
+/// #[partition(name = "nightly", max = 2)]
+/// static NIGHTLY: Partition;
 ///
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
-/// let hangs = REPORTS.try_enter()?;
+/// let hangs = NIGHTLY.try_enter()?;
 /// let drained = drain_all(Duration::from_secs(3)).await;
 /// assert!(!drained.is_complete());
-/// assert_eq!(drained.to_string(), "1 call left after 3s: `reports`: 1 in flight, closed for 3s");
+/// assert_eq!(drained.to_string(), "1 call left after 3s: `nightly`: 1 in flight, closed for 3s");
 /// # drop(hangs);
 /// # Ok(()) }
 /// ```

@@ -1,9 +1,8 @@
 //! How the shop goes down: in order, in a known time, and saying what it left.
 //!
 //! 1. `/ready` answers 503, and for a moment nothing else changes: load balancers have to see it first.
-//! 2. The server takes no new requests, and finishes those that it has.
-//! 3. All partitions drain. A request that the server did not wait for can still make its calls, and so can the
-//!    tasks that work for one; what comes on its own account is rejected.
+//! 2. The server takes no new requests, and finishes those that it has; all partitions are open for them.
+//! 3. All partitions drain: calls to partners that are under way come to their end, and new ones are rejected.
 //! 4. The report says whether anything was left, and so does the exit code.
 
 use std::io;

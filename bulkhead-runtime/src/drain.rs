@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
+use crate::admission::Tally;
 use crate::deadline::Deadline;
 use crate::idle::Waiting;
 use crate::observer;
@@ -75,7 +76,8 @@ impl Partition {
 /// Drains all partitions of the program, as [`Partition::drain`] does one: all are closed first, and then they are
 /// waited for at the same time.
 ///
-/// One that is [registered](crate::register) later drains from its beginning; no [`Event`](crate::Event) tells of that.
+/// One that is [registered](crate::register) later drains from its beginning, until it is reopened itself; no
+/// [`Event`](crate::Event) tells of that.
 ///
 /// It belongs near the end of `main`, *behind* the graceful shutdown of the server: a request whose handler has no permit
 /// itself comes from outside with each of its calls, and needs the partitions open. What comes after that is work of
@@ -173,8 +175,9 @@ impl Future for Drain<'_> {
         loop {
             // Somebody may wait, or have a permit, who is not polled any more.
             let next = this.lives.iter().filter_map(|live| live.gate.clear()).min();
-            if this.lives.iter().all(|live| is_over(live)) || *this.deadline <= time::now() {
-                return Poll::Ready(Drained::of(this.lives, *this.began));
+            let drained = Drained::now(this.lives, *this.began);
+            if !drained.goes_on || *this.deadline <= drained.ended {
+                return Poll::Ready(drained);
             }
             let until = next.map_or(*this.deadline, |next| next.min(*this.deadline));
             ready!(timer.as_mut().poll_until(until, cx));
@@ -192,11 +195,6 @@ fn add_those_made_since(lives: &mut Vec<&'static Live>) {
     }
 }
 
-/// Whether nothing is left to wait for.
-fn is_over(live: &Live) -> bool {
-    live.is_idle() || !live.gate.is_closed()
-}
-
 /// How a drain has ended.
 #[derive(Debug, Clone)]
 #[must_use = "it says whether calls were left"]
@@ -204,6 +202,8 @@ pub struct Drained {
     left: Vec<Left>,
     began: Instant,
     ended: Instant,
+    /// Something is left of what is still closed.
+    goes_on: bool,
 }
 
 /// What was left of a partition at the end of a [drain](Partition::drain).
@@ -223,17 +223,25 @@ pub struct Left {
 }
 
 impl Drained {
-    fn of(lives: &[&'static Live], began: Instant) -> Self {
-        let left = lives.iter().filter(|live| !live.is_idle());
-        let mut left: Vec<_> = left.map(|live| Left::of(live, began)).collect();
-        // Something may have ended between the two looks.
-        left.retain(|left| left.calls() > 0);
-        left.sort_by_key(|left| registry::identity(left.partition));
-        Self {
-            left,
+    /// If it ended now. What is waited for is what would be told: what one look has seen, another may not see.
+    fn now(lives: &[&'static Live], began: Instant) -> Self {
+        let mut drained = Self {
+            left: Vec::new(),
             began,
             ended: time::now(),
+            goes_on: false,
+        };
+        for live in lives.iter().filter(|live| !live.is_idle()) {
+            let tally = live.gate.tally();
+            let left = Left::of(live, &tally, began);
+            if left.calls() > 0 {
+                drained.goes_on |= tally.closed_since.is_some();
+                drained.left.push(left);
+            }
         }
+        let order = |left: &Left| registry::identity(left.partition);
+        drained.left.sort_by_key(order);
+        drained
     }
 
     /// Whether nothing was left.
@@ -256,8 +264,7 @@ impl Drained {
 }
 
 impl Left {
-    fn of(live: &'static Live, began: Instant) -> Self {
-        let tally = live.gate.tally();
+    fn of(live: &'static Live, tally: &Tally, began: Instant) -> Self {
         Self {
             partition: live.partition,
             in_flight: tally.in_flight.into(),

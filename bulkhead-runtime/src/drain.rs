@@ -28,7 +28,7 @@ impl Partition {
     /// held by hand.
     ///
     /// It ends as soon as nothing of this partition is in flight or waits, for all handles of its identity, and tells
-    /// what was left. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline
+    /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline
     /// so long from now; one of zero closes, and tells at once what is under way.
     ///
     /// A second drain is none: nobody is turned away or told of twice, and it waits for the same calls. On a partition that
@@ -66,10 +66,10 @@ impl Partition {
     /// # }
     /// ```
     pub fn drain(&self, deadline: impl Into<Deadline>) -> Drain<'_> {
-        let began = time::now();
+        let (began, deadline) = (time::now(), deadline.into());
         let live = self.live();
         begin(live);
-        Drain::new(Whose::One, vec![live], began, deadline.into())
+        Drain::new(Whose::One, vec![live], began, deadline)
     }
 }
 
@@ -108,12 +108,12 @@ impl Partition {
 /// # Ok(()) }
 /// ```
 pub fn drain_all(deadline: impl Into<Deadline>) -> Drain<'static> {
-    let began = time::now();
+    let (began, deadline) = (time::now(), deadline.into());
     let lives = registry::drain_from_now_on();
     for live in &lives {
         begin(live);
     }
-    Drain::new(Whose::All, lives, began, deadline.into())
+    Drain::new(Whose::All, lives, began, deadline)
 }
 
 fn begin(live: &'static Live) {

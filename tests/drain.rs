@@ -587,7 +587,7 @@ async fn it_is_over_when_blocking_work_is_done_whose_caller_has_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_that_is_dropped_leaves_it_closed_and_wakes_nobody() {
+async fn a_drain_that_is_dropped_leaves_it_closed_and_is_forgotten() {
     let partition = plain("drain-dropped", 1);
     let permit = partition.try_enter().unwrap();
     let (woken, waker) = Woken::new();
@@ -613,8 +613,17 @@ async fn a_drain_that_is_dropped_leaves_it_closed_and_wakes_nobody() {
     );
     drop(dropped);
     assert_eq!(reason(enter(partition).await), Some(Reason::Closed));
+    // Another test may be about to wake all that wait.
+    let is_forgotten = || {
+        thread::sleep(ms(1));
+        Arc::strong_count(&woken) == 2
+    };
+    assert!(
+        (0..5_000).any(|_| is_forgotten()),
+        "it keeps the waker of one that is gone, or of one that has another"
+    );
     drop(permit);
-    assert_eq!((woken.times(), other.times()), (0, 1));
+    assert!(other.times() > 0);
     assert!(kept.await.is_complete());
     partition.reopen();
     assert_idle(partition);

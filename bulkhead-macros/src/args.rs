@@ -37,6 +37,20 @@ pub(crate) struct Args {
     pub(crate) open_for: Slot,
     pub(crate) max_open_for: Slot,
     pub(crate) probes: Slot,
+    /// The list itself; what it says is in the next five.
+    pub(crate) retry: Slot,
+    pub(crate) idempotent: Slot,
+    pub(crate) attempts: Slot,
+    pub(crate) backoff: Slot,
+    pub(crate) cap: Slot,
+    pub(crate) when: Slot,
+    pub(crate) fallback: Slot,
+    pub(crate) settle: Slot,
+    /// The list itself; what it says is in the next three.
+    pub(crate) retry_budget: Slot,
+    pub(crate) ratio: Slot,
+    pub(crate) min: Slot,
+    pub(crate) budget_window: Slot,
     pub(crate) reject: Slot,
     pub(crate) classify: Slot,
     pub(crate) capacity: Slot,
@@ -80,28 +94,21 @@ impl Slot {
 
 impl Args {
     /// What has to be there and is not, told at `at`.
-    pub(crate) fn missing(&mut self, list: Attribute, at: Span) -> Option<Error> {
-        if !matches!(self.shared, Shared::No) {
-            return None;
+    pub(crate) fn missing(&mut self, list: Attribute, at: Span) -> Vec<Error> {
+        let is_whole = Key::of_list(list).is_none();
+        if is_whole && !matches!(self.shared, Shared::No) {
+            return Vec::new();
         }
-        let is_missing = |key: &&Key| self.slot_mut(**key).is_absent();
-        let missing: Vec<_> = list.compulsory().iter().filter(is_missing).collect();
-        let text = match missing[..] {
-            [] => return None,
-            [key] => format!(
-                "missing `{}`: write `{}`{}",
-                key.as_str(),
-                key.example(),
-                key.purpose()
-            ),
-            [first, second, ..] => format!(
-                "missing `{}` and `{}`: write `{}`",
-                first.as_str(),
-                second.as_str(),
-                list.example()
-            ),
-        };
-        Some(Error::new(at, text))
+        let compulsory = list.compulsory().iter().copied();
+        let (words, keys): (Vec<_>, Vec<_>) = compulsory
+            .filter(|key| self.slot_mut(*key).is_absent())
+            .partition(|key| key.is_word());
+        // A word without a value is one that somebody has to have thought about.
+        let words = words.iter().map(|_| NOT_IDEMPOTENT.to_owned());
+        words
+            .chain(missing(&keys, list))
+            .map(|text| Error::new(at, text))
+            .collect()
     }
 
     /// What only the declaration of the partition may say.
@@ -168,6 +175,18 @@ impl Args {
             Key::OpenFor => &mut self.open_for,
             Key::MaxOpenFor => &mut self.max_open_for,
             Key::Probes => &mut self.probes,
+            Key::Retry => &mut self.retry,
+            Key::Idempotent => &mut self.idempotent,
+            Key::Attempts => &mut self.attempts,
+            Key::Backoff => &mut self.backoff,
+            Key::Cap => &mut self.cap,
+            Key::When => &mut self.when,
+            Key::Fallback => &mut self.fallback,
+            Key::Settle => &mut self.settle,
+            Key::RetryBudget => &mut self.retry_budget,
+            Key::Ratio => &mut self.ratio,
+            Key::Min => &mut self.min,
+            Key::BudgetWindow => &mut self.budget_window,
             Key::Reject => &mut self.reject,
             Key::Classify => &mut self.classify,
             Key::Capacity => &mut self.capacity,
@@ -175,6 +194,30 @@ impl Args {
             Key::Replicas => &mut self.replicas,
             Key::Crate => &mut self.runtime,
         }
+    }
+}
+
+const NOT_IDEMPOTENT: &str = "`retry` needs the word `idempotent`: a retry runs the function again although the first \
+    run may have had its effect (a second payment, a second mail); write `retry(idempotent, …)` only if running it twice \
+    does what running it once does";
+
+fn missing(keys: &[Key], list: Attribute) -> Option<String> {
+    let names: Vec<_> = keys
+        .iter()
+        .map(|key| format!("`{}`", key.as_str()))
+        .collect();
+    match (keys, &names[..]) {
+        ([key], [name]) => Some(format!(
+            "missing {name}: write `{}`{}",
+            key.example(),
+            key.purpose()
+        )),
+        (_, [others @ .., end]) => Some(format!(
+            "missing {} and {end}: write `{}`",
+            others.join(", "),
+            list.example()
+        )),
+        _ => None,
     }
 }
 

@@ -2,12 +2,18 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{FnArg, Ident, Pat, Signature};
+use syn::{FnArg, Ident, Pat, Signature, Token};
+
+use crate::span::Ends;
 
 /// A name that an argument binds, with the `#[cfg]`s it stands under.
 pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) cfgs: TokenStream,
+    /// The one before the name.
+    pub(crate) mutability: Option<Token![mut]>,
+    /// Where all of the argument stands, its type included.
+    pub(crate) ends: Ends,
 }
 
 /// In the order in which they are written.
@@ -15,16 +21,20 @@ pub(crate) fn of(signature: &Signature) -> Vec<Argument> {
     signature.inputs.iter().flat_map(bound_names).collect()
 }
 
-fn bound_names(argument: &FnArg) -> Vec<Argument> {
+/// A name, and the `mut` before it.
+type Bound = (Ident, Option<Token![mut]>);
+
+pub(crate) fn bound_names(argument: &FnArg) -> Vec<Argument> {
     let mut names = Vec::new();
-    let attributes = match argument {
+    let (attributes, ends) = match argument {
         FnArg::Receiver(receiver) => {
-            names.push(Ident::new("self", receiver.self_token.span));
-            &receiver.attrs
+            let name = Ident::new("self", receiver.self_token.span);
+            names.push((name, receiver.mutability));
+            (&receiver.attrs, Ends::behind(&receiver.attrs, receiver))
         }
         FnArg::Typed(typed) => {
             collect_names(&typed.pat, &mut names);
-            &typed.attrs
+            (&typed.attrs, Ends::behind(&typed.attrs, typed))
         }
     };
     if attributes
@@ -40,19 +50,23 @@ fn bound_names(argument: &FnArg) -> Vec<Argument> {
         .collect();
     names
         .into_iter()
-        .map(|name| Argument {
+        .map(|(name, mutability)| Argument {
             name,
             cfgs: cfgs.clone(),
+            mutability,
+            ends,
         })
         .collect()
 }
 
 /// In a pattern, a word in upper case is a unit struct or a constant, and binds nothing.
-fn collect_names(pattern: &Pat, names: &mut Vec<Ident>) {
+fn collect_names(pattern: &Pat, names: &mut Vec<Bound>) {
     match pattern {
         Pat::Ident(binding) => {
             if !binding.ident.to_string().starts_with(char::is_uppercase) {
-                names.push(binding.ident.clone());
+                // `ref mut` is no variable that can be changed.
+                let mutability = binding.mutability.filter(|_| binding.by_ref.is_none());
+                names.push((binding.ident.clone(), mutability));
             }
             if let Some((_, pattern)) = &binding.subpat {
                 collect_names(pattern, names);

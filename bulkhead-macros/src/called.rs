@@ -89,13 +89,104 @@ pub(crate) fn elsewhere(key: Key) -> &'static [&'static str] {
             "max_replicas",
             "maxReplicas",
         ],
-        _ => of_a_breaker(key),
+        _ => of_a_breaker(key).unwrap_or(of_retries(key)),
+    }
+}
+
+/// The words of Finagle, Polly, resilience4j, tower, and the retry crates; and of those that shield a task.
+fn of_retries(key: Key) -> &'static [&'static str] {
+    match key {
+        Key::Retry => &["retry_policy", "retryPolicy"],
+        Key::Idempotent => &["is_idempotent", "repeatable"],
+        Key::Attempts => &[
+            "max_attempts",
+            "maxAttempts",
+            "max_retries",
+            "maxRetries",
+            "max_retry_attempts",
+            "max_times",
+            "max_tries",
+            "retries",
+            "times",
+            "tries",
+        ],
+        Key::Backoff => &[
+            "backoff_base",
+            "base_backoff",
+            "base_delay",
+            "delay",
+            "initial_backoff",
+            "initial_delay",
+            "initial_interval",
+            "min_backoff",
+            "min_delay",
+            "retry_delay",
+            "waitDuration",
+            "wait_duration",
+        ],
+        Key::Cap => &[
+            "backoff_cap",
+            "max_backoff",
+            "max_delay",
+            "max_interval",
+            "maxDelay",
+        ],
+        Key::When => &[
+            "condition",
+            "is_retryable",
+            "predicate",
+            "retry_exceptions",
+            "retry_if",
+            "retry_on",
+            "retry_when",
+            "retryable",
+            "should_handle",
+            "should_retry",
+        ],
+        Key::Fallback => &[
+            "default_value",
+            "fallbackMethod",
+            "fallback_method",
+            "on_error",
+            "or_else",
+            "recover",
+            "recover_with",
+        ],
+        Key::Settle => &[
+            "detach",
+            "detached",
+            "non_cancellable",
+            "run_to_completion",
+            "shield",
+            "shielded",
+            "spawn",
+            "uncancellable",
+            "uncancelable",
+        ],
+        Key::RetryBudget => &["budget", "retries_budget", "retryBudget", "retry_limit"],
+        Key::Ratio => &[
+            "budget_percent",
+            "percent",
+            "percentCanRetry",
+            "percent_can_retry",
+            "retry_percent",
+            "retry_ratio",
+        ],
+        Key::Min => &[
+            "minRetriesPerSec",
+            "min_per_sec",
+            "min_retries",
+            "min_retries_per_sec",
+            "min_retry_concurrency",
+        ],
+        Key::BudgetWindow => &["ttl", "interval", "period"],
+        _ => &[],
     }
 }
 
 /// The words of resilience4j, Hystrix, Polly, Envoy, and their kin.
-fn of_a_breaker(key: Key) -> &'static [&'static str] {
-    match key {
+fn of_a_breaker(key: Key) -> Option<&'static [&'static str]> {
+    Some(match key {
         Key::Breaker => &["circuit_breaker", "circuitBreaker", "circuit"],
         Key::FailureRate => &[
             "failure_rate_threshold",
@@ -178,6 +269,6 @@ fn of_a_breaker(key: Key) -> &'static [&'static str] {
             "permittedNumberOfCallsInHalfOpenState",
             "success_threshold",
         ],
-        _ => &[],
-    }
+        _ => return None,
+    })
 }

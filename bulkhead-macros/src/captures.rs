@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
 use crate::arguments::Argument;
@@ -25,8 +25,31 @@ pub(crate) fn in_order(function: &Function) -> TokenStream {
     captured.map(mention).collect()
 }
 
+/// What a body that runs more than once takes of its arguments.
+pub(crate) struct Again<'a> {
+    /// That of which each run has one of its own; the last one first.
+    pub(crate) named: Vec<&'a Argument>,
+    /// One statement for each that is only there to be dropped, when all is over.
+    pub(crate) kept: TokenStream,
+    /// [`in_order`] of one run.
+    pub(crate) in_order: TokenStream,
+}
+
+pub(crate) fn again(function: &Function) -> Again<'_> {
+    let used = Words::of(function.body.stream());
+    let captured = function.arguments.iter().rev();
+    let (named, kept): (Vec<_>, Vec<_>) = captured
+        .filter(|argument| used.need(argument))
+        .partition(|argument| used.contain(&argument.name));
+    Again {
+        kept: kept.into_iter().map(mention).collect(),
+        in_order: named.iter().copied().map(mention).collect(),
+        named,
+    }
+}
+
 /// A name with a leading underscore is there to be unused, and clippy minds even this use of it.
-fn mention(Argument { name, cfgs }: &Argument) -> TokenStream {
+fn mention(Argument { name, cfgs, .. }: &Argument) -> TokenStream {
     let is_underscored = name.to_string().starts_with('_');
     let allowed = is_underscored.then(|| quote!(#[allow(clippy::used_underscore_binding)]));
     quote_spanned!(Span::mixed_site()=> #cfgs #allowed let _ = &#name;)
@@ -34,13 +57,13 @@ fn mention(Argument { name, cfgs }: &Argument) -> TokenStream {
 
 /// All words of a body, those in format strings included.
 #[derive(Default)]
-struct Words {
+pub(crate) struct Words {
     names: HashSet<String>,
     strings: Vec<String>,
 }
 
 impl Words {
-    fn of(body: TokenStream) -> Self {
+    pub(crate) fn of(body: TokenStream) -> Self {
         let mut words = Self::default();
         words.collect(body);
         words
@@ -62,12 +85,82 @@ impl Words {
     /// An argument that the body never names stays outside, or rustc could not warn that it is
     /// unused. One that says so itself, as `_guard` does, is captured: it is there to be dropped.
     fn need(&self, argument: &Argument) -> bool {
-        let name = argument.name.to_string();
-        let is_formatted = || {
-            self.strings
-                .iter()
-                .any(|text| text.contains(&format!("{{{name}")))
+        argument.name.to_string().starts_with('_') || self.contain(&argument.name)
+    }
+
+    fn contain(&self, name: &Ident) -> bool {
+        self.names.contains(&name.to_string()) || self.format(name)
+    }
+
+    /// Whether it stands in a format string.
+    pub(crate) fn format(&self, name: &Ident) -> bool {
+        let opened = format!("{{{name}");
+        self.strings.iter().any(|text| text.contains(&opened))
+    }
+}
+
+/// The words of an expression that can be variables.
+pub(crate) fn variables(tokens: TokenStream) -> Vec<Ident> {
+    let mut variables = Vec::new();
+    each_variable(tokens, &mut |variable| {
+        variables.push(variable.clone());
+        variable
+    });
+    variables
+}
+
+/// The same expression with something else for its variables. The `b` of `a.b`, of `a::b`, of `b::c`, of `b!` and of
+/// `A { b: c }` is none.
+pub(crate) fn each_variable(
+    tokens: TokenStream,
+    replace: &mut dyn FnMut(Ident) -> Ident,
+) -> TokenStream {
+    let mut before = [None, None];
+    let mut replaced = TokenStream::new();
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let mark = punct(&tree);
+        let is_part = before[1] == Some(':') && before[0] == Some(':')
+            || before[1] == Some('.') && before[0] != Some('.');
+        let tree = match tree {
+            TokenTree::Group(group) => {
+                let mut inside =
+                    Group::new(group.delimiter(), each_variable(group.stream(), replace));
+                inside.set_span(group.span());
+                inside.into()
+            }
+            TokenTree::Ident(word)
+                if !is_part && !matches!(trees.peek().and_then(punct), Some(':' | '!')) =>
+            {
+                replace(word).into()
+            }
+            other => other,
         };
-        name.starts_with('_') || self.names.contains(&name) || is_formatted()
+        replaced.extend([tree]);
+        before = [before[1], mark];
+    }
+    replaced
+}
+
+fn punct(tree: &TokenTree) -> Option<char> {
+    if let TokenTree::Punct(punct) = tree {
+        Some(punct.as_char())
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_variables_are_found_in_a_call() {
+        let call = "self.a.b(&c, d::e(f), G { h: i }, j!(\"{k}\"), l..m, |n| n)";
+        let found: Vec<_> = variables(call.parse().expect("the call is made of tokens"))
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["self", "c", "f", "G", "i", "l", "m", "n", "n"]);
     }
 }

@@ -5,7 +5,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::args::{Args, Shared};
+use crate::args::{Args, Shared, Slot};
 use crate::keys::Key;
 use crate::policy::{Policy, bind, constant, duration, optional};
 use crate::span::Ends;
@@ -53,13 +53,16 @@ impl Contract<'_> {
 
     fn about_worst_case(&self) -> TokenStream {
         match (&self.policy.args.shared, self.policy.queue_and_wait()) {
-            (Shared::No, Some(queue_and_wait)) => self.fits("fits", &queue_and_wait),
+            (Shared::No, Some(queue_and_wait)) => {
+                self.fits(["fits", "retries_fit"], &queue_and_wait)
+            }
             _ => TokenStream::new(),
         }
     }
 
-    /// `wait` comes from `waits`, which is what the first arguments of `rule` are about.
-    fn fits(&self, rule: &str, waits: &TokenStream) -> TokenStream {
+    /// `wait` comes from `waits`, which is what the first arguments of `rules` are about: of that for a single
+    /// attempt, and of that for several.
+    fn fits(&self, rules: [&str; 2], waits: &TokenStream) -> TokenStream {
         let args = self.policy.args;
         let known = (
             optional(&args.timeout, Key::Timeout),
@@ -70,6 +73,11 @@ impl Contract<'_> {
         };
         let deadline = constant(Key::Deadline);
         let arguments = quote!(#waits, #timeout, #deadline, #margin);
+        let (rule, arguments) = match (&args.retry, self.policy.retry().value()) {
+            (Slot::Absent, _) => (rules[0], arguments),
+            (_, Some(retry)) => (rules[1], quote!(#arguments, #retry)),
+            (_, None) => return TokenStream::new(),
+        };
         self.policy.about(&args.deadline, rule, arguments)
     }
 
@@ -79,11 +87,23 @@ impl Contract<'_> {
             .value()
             .filter(|_| self.policy.is_of_a_function())
             .map_or_else(TokenStream::new, |breaker| {
+                if let Some(settle) = self.settles_for_ever() {
+                    return self
+                        .policy
+                        .rule(settle, "settle_has_timeout", TokenStream::new());
+                }
                 let is_bounded = is_bounded(args);
                 let at = Ends::at(breaker.key.span());
                 self.policy
                     .rule(at, "breaker_has_bound", quote!(#is_bounded))
             })
+    }
+
+    /// Where the word `settle` stands, if nothing else would end the body: a deadline does not.
+    fn settles_for_ever(&self) -> Option<Ends> {
+        let args = self.policy.args;
+        let settle = args.settle.value().filter(|_| args.timeout.is_absent());
+        settle.map(|settle| settle.ends)
     }
 
     fn about_slow(&self) -> TokenStream {
@@ -102,6 +122,9 @@ impl Contract<'_> {
     fn bounds(&self) -> Option<TokenStream> {
         let args = self.policy.args;
         let timeout = optional(&args.timeout, Key::Timeout)?;
+        if args.timeout.is_absent() && !args.settle.is_absent() {
+            return None;
+        }
         let deadline = optional(&args.deadline, Key::Deadline)?;
         let margin = optional(&args.margin, Key::Margin)?;
         Some(quote!(#timeout, #deadline, #margin))
@@ -113,8 +136,11 @@ impl Contract<'_> {
         let its_policy = quote_spanned!(Span::mixed_site()=> *#partition.policy());
         let timeout = constant(Key::Timeout);
         let below_timeout = quote!(#its_policy, #timeout);
-        let has_no_breaker =
-            (!is_bounded(args)).then(|| policy.rule(path, "has_no_breaker", partition.clone()));
+        let has_no_breaker = match self.settles_for_ever() {
+            Some(settle) => policy.rule(settle, "settle_has_no_breaker", partition.clone()),
+            None if is_bounded(args) => TokenStream::new(),
+            None => policy.rule(path, "has_no_breaker", partition.clone()),
+        };
         let slow_is_reached = self.bounds().map(|bounds| {
             let bound = match args.timeout.value() {
                 Some(_) => &args.timeout,
@@ -128,8 +154,8 @@ impl Contract<'_> {
         });
         let rules = [
             policy.about(&args.timeout, "policy_below_timeout", below_timeout),
-            self.fits("policy_fits", &its_policy),
-            has_no_breaker.unwrap_or_default(),
+            self.fits(["policy_fits", "policy_retries_fit"], &its_policy),
+            has_no_breaker,
             slow_is_reached.unwrap_or_default(),
         ];
         rules.into_iter().collect()

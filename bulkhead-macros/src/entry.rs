@@ -1,6 +1,6 @@
 //! One entry of the list: a key with its value, or the path of a partition.
 
-use proc_macro2::Group;
+use proc_macro2::{Group, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Error, Ident, Lit, Token};
 
@@ -55,6 +55,9 @@ impl Entry<'_> {
                 return;
             }
         };
+        if key.is_word() {
+            return self.with_a_value(key, &ident);
+        }
         if key.inside().is_some() {
             self.error_here(format!(
                 "`{}` takes a list and no `=`: `{}`",
@@ -92,6 +95,10 @@ impl Entry<'_> {
     /// A list inside of the list, or parentheses where none belong.
     fn parenthesized(&mut self, ident: Ident) {
         let key = self.attribute.key(&ident).ok();
+        if let Some(word) = key.filter(|key| key.is_word()) {
+            self.walk.skip(1);
+            return self.with_a_value(word, &ident);
+        }
         let Some((key, inside)) = key.and_then(|key| Some((key, key.inside()?))) else {
             return self.without_equals(&ident);
         };
@@ -110,6 +117,29 @@ impl Entry<'_> {
             tokens: list.stream(),
             is_literal: false,
         });
+    }
+
+    /// A key that is a word, and all of its entry.
+    fn said(&mut self, key: Key, ident: &Ident) {
+        if !self.is_given_twice(key, ident) {
+            *self.args.slot_mut(key) = Slot::Given(Value {
+                ends: Ends::at(ident.span()),
+                key: ident.clone(),
+                tokens: TokenStream::new(),
+                is_literal: true,
+            });
+        }
+    }
+
+    /// What stands behind such a word. It was meant, whatever that is.
+    fn with_a_value(&mut self, key: Key, ident: &Ident) {
+        let value = self.walk.skip_entry();
+        let name = key.as_str();
+        let text = format!("`{name}` takes no value: write `{name}`");
+        self.errors.push(Ends::of(&value).error(text));
+        if !self.is_given_twice(key, ident) {
+            self.occupy(Some(key));
+        }
     }
 
     fn value(&mut self, key: Key, ident: Ident) -> syn::Result<Value> {
@@ -141,6 +171,7 @@ impl Entry<'_> {
     /// A key, or a path of one segment.
     fn word(&mut self, word: &Ident) {
         match self.attribute.key(word) {
+            Ok(key) if key.is_word() => self.said(key, word),
             Ok(key) => {
                 self.errors.push(needs_a_value(key, word));
                 self.occupy(Some(key));
@@ -267,6 +298,9 @@ impl Entry<'_> {
     fn without_equals(&mut self, ident: &Ident) {
         self.walk.skip(1);
         match self.attribute.key(ident) {
+            // What follows is an entry of its own, behind a comma that was left out.
+            Ok(key) if key.is_word() && self.is_at_key() => return self.said(key, ident),
+            Ok(key) if key.is_word() => return self.with_a_value(key, ident),
             Ok(key) => {
                 self.error_here(match key.inside() {
                     None => format!("expected `=` after `{}`", key.as_str()),
@@ -282,6 +316,11 @@ impl Entry<'_> {
             }
         }
         self.walk.skip_entry();
+    }
+
+    /// Whether an entry of this list begins here.
+    fn is_at_key(&self) -> bool {
+        self.attribute.begins_with_key(self.walk).is_some()
     }
 
     fn literal(&mut self) {

@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Error, Meta};
 
 use crate::args::{Args, Shared, Slot};
+use crate::borrows;
 use crate::captures;
 use crate::fallback;
 use crate::function::{Function, Shape};
@@ -14,6 +15,7 @@ use crate::list;
 use crate::policy::{Policy, constant};
 use crate::scope;
 use crate::span::Ends;
+use crate::whole::{self, Whole};
 
 pub(crate) fn bulkhead(tokens: TokenStream, item: &TokenStream) -> TokenStream {
     let (mut args, mut errors) = list::read(Attribute::Bulkhead, tokens);
@@ -29,6 +31,7 @@ pub(crate) fn bulkhead(tokens: TokenStream, item: &TokenStream) -> TokenStream {
     errors.extend(args.told_twice());
     errors.extend(taken_twice(&args, &function));
     errors.extend(function.refused.clone());
+    borrows::check(&args, &function, &mut errors);
     match args.runtime().filter(|_| errors.is_empty()) {
         Some(runtime) => {
             let policy = Policy::new(Attribute::Bulkhead, &args, &runtime);
@@ -99,6 +102,7 @@ fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStr
         (&args.deadline, Key::Deadline),
         (&args.margin, Key::Margin),
         (&args.breaker, Key::Breaker),
+        (&args.retry, Key::Retry),
     ];
     let own = own
         .into_iter()
@@ -131,10 +135,18 @@ fn declared(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStr
 
 /// The guard, around the future that the body is or makes.
 fn call(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
+    if whole::is_whole(args) {
+        let whole = Whole {
+            function,
+            args,
+            runtime,
+        };
+        return whole.call();
+    }
     let mixed = Span::mixed_site();
     let guard = guard(args);
     let judge = judge(function, args, runtime);
-    let body = body(function);
+    let body = body(function, &captures::in_order(function));
     match &function.shape {
         Shape::Async => quote_spanned! {mixed=>
             return #runtime::__private::#guard(&__BULKHEAD_FUNCTION, async move #body, #judge).await
@@ -164,7 +176,7 @@ fn guard(args: &Args) -> TokenStream {
 /// Whether more bounds a call than its queue and its `timeout`, as far as its own keys say.
 fn has_contract(args: &Args) -> bool {
     let own = [&args.deadline, &args.margin, &args.breaker];
-    own.into_iter().any(|slot| slot.value().is_some())
+    own.into_iter().any(|slot| slot.value().is_some()) || whole::is_whole(args)
 }
 
 /// The body, in its own braces, with its own `return` and `?`.
@@ -174,10 +186,9 @@ fn has_contract(args: &Args) -> bool {
 /// The body is the arm of a `match`, because lints for needless braces and for items behind
 /// statements see nothing there, and nothing follows it that a diverging body would make
 /// unreachable.
-fn body(function: &Function) -> TokenStream {
+pub(crate) fn body(function: &Function, captures: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
     let body = &function.body;
-    let captures = captures::in_order(function);
     let never = match &function.shape {
         Shape::Async if !function.output.is_unknown() => {
             let ty = &function.output.nameable;
@@ -200,7 +211,7 @@ fn body(function: &Function) -> TokenStream {
 
 /// How a rejection becomes the return value, and what a returned value means. A type that cannot
 /// carry a rejection is underlined as a whole, and so is a `reject` that returns something else.
-fn judge(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
+pub(crate) fn judge(function: &Function, args: &Args, runtime: &TokenStream) -> TokenStream {
     let mixed = Span::mixed_site();
     let output = function.output.ends;
     let (at, method, given) = match (args.reject.value(), args.classify.value()) {

@@ -29,6 +29,8 @@ pub(crate) struct Function {
     pub(crate) arguments: Vec<Argument>,
     /// The type and const parameters of the function itself.
     pub(crate) generics: Vec<Ident>,
+    /// The rest of the header.
+    pub(crate) signature: Signature,
     /// Why it cannot be guarded.
     pub(crate) refused: Option<Error>,
 }
@@ -69,7 +71,8 @@ impl Function {
             arguments: arguments::of(&signature),
             generics: parameters(&signature.generics),
             refused,
-            name: signature.ident,
+            name: signature.ident.clone(),
+            signature,
         })
     }
 

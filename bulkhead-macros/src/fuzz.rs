@@ -145,9 +145,7 @@ fn check(attribute: Attribute, given: &Given) -> Result<(), TestCaseError> {
     let output = match attribute {
         Attribute::Bulkhead => expand::bulkhead(given.list.clone(), &given.item),
         Attribute::Dependency => dependency::dependency(given.list.clone(), &given.item),
-        Attribute::Partition | Attribute::Measured | Attribute::Breaker => {
-            partition::partition(given.list.clone(), &given.item)
-        }
+        _ => partition::partition(given.list.clone(), &given.item),
     };
     let text = output.to_string();
     prop_assert!(

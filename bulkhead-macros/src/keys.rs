@@ -31,6 +31,19 @@ pub(crate) enum Key {
     OpenFor,
     MaxOpenFor,
     Probes,
+    Retry,
+    Idempotent,
+    Attempts,
+    Backoff,
+    Cap,
+    When,
+    Fallback,
+    Settle,
+    RetryBudget,
+    Ratio,
+    Min,
+    /// `window` of a budget, which is not that of a breaker.
+    BudgetWindow,
     Reject,
     Classify,
     Capacity,
@@ -49,7 +62,11 @@ pub(crate) enum Takes {
     Duration,
     Percentage,
     Function,
+    /// A call, which is made only when it is needed.
+    Call,
     Path,
+    /// Nothing: the word says it all.
+    Nothing,
     /// A list of keys, in place of `= value`.
     List(Attribute),
 }
@@ -63,6 +80,10 @@ pub(crate) enum Attribute {
     Measured,
     /// `breaker(…)` inside of `#[partition]` or `#[bulkhead]`.
     Breaker,
+    /// `retry(…)` inside of `#[bulkhead]`.
+    Retry,
+    /// `retry_budget(…)` inside of `#[partition]`.
+    RetryBudget,
     Dependency,
 }
 
@@ -87,12 +108,23 @@ impl Key {
             Self::FailureRate => "failure_rate",
             Self::SlowRate => "slow_rate",
             Self::Slow => "slow",
-            Self::Window => "window",
+            Self::Window | Self::BudgetWindow => "window",
             Self::MinCalls => "min_calls",
             Self::Consecutive => "consecutive",
             Self::OpenFor => "open_for",
             Self::MaxOpenFor => "max_open_for",
             Self::Probes => "probes",
+            Self::Retry => "retry",
+            Self::Idempotent => "idempotent",
+            Self::Attempts => "attempts",
+            Self::Backoff => "backoff",
+            Self::Cap => "cap",
+            Self::When => "when",
+            Self::Fallback => "fallback",
+            Self::Settle => "settle",
+            Self::RetryBudget => "retry_budget",
+            Self::Ratio => "ratio",
+            Self::Min => "min",
             Self::Reject => "reject",
             Self::Classify => "classify",
             Self::Capacity => "capacity",
@@ -123,12 +155,23 @@ impl Key {
             Self::FailureRate => "failure_rate = 50%",
             Self::SlowRate => "slow_rate = 50%",
             Self::Slow => "slow = 2s",
-            Self::Window => "window = 10s",
+            Self::Window | Self::BudgetWindow => "window = 10s",
             Self::MinCalls => "min_calls = 20",
             Self::Consecutive => "consecutive = 5",
             Self::OpenFor => "open_for = 30s",
             Self::MaxOpenFor => "max_open_for = 5m",
             Self::Probes => "probes = 2",
+            Self::Retry => "retry(idempotent, attempts = 3, backoff = 40ms, when = is_transient)",
+            Self::Idempotent => "idempotent",
+            Self::Attempts => "attempts = 3",
+            Self::Backoff => "backoff = 40ms",
+            Self::Cap => "cap = 1s",
+            Self::When => "when = is_transient",
+            Self::Fallback => "fallback = cached(error)",
+            Self::Settle => "settle",
+            Self::RetryBudget => "retry_budget(ratio = 20%, min = 3)",
+            Self::Ratio => "ratio = 20%",
+            Self::Min => "min = 3",
             Self::Reject => "reject = to_my_error",
             Self::Classify => "classify = verdict",
             Self::Capacity => "capacity = 30",
@@ -149,6 +192,8 @@ impl Key {
             | Self::MinCalls
             | Self::Consecutive
             | Self::Probes
+            | Self::Attempts
+            | Self::Min
             | Self::Capacity
             | Self::Spare
             | Self::Replicas => Takes::Count,
@@ -161,12 +206,19 @@ impl Key {
             | Self::Slow
             | Self::Window
             | Self::OpenFor
-            | Self::MaxOpenFor => Takes::Duration,
-            Self::Shed | Self::FailureRate | Self::SlowRate => Takes::Percentage,
-            Self::Reject | Self::Classify => Takes::Function,
+            | Self::MaxOpenFor
+            | Self::Backoff
+            | Self::Cap
+            | Self::BudgetWindow => Takes::Duration,
+            Self::Shed | Self::FailureRate | Self::SlowRate | Self::Ratio => Takes::Percentage,
+            Self::Reject | Self::Classify | Self::When => Takes::Function,
+            Self::Fallback => Takes::Call,
+            Self::Idempotent | Self::Settle => Takes::Nothing,
             Self::Crate => Takes::Path,
             Self::Measured => Takes::List(Attribute::Measured),
             Self::Breaker => Takes::List(Attribute::Breaker),
+            Self::Retry => Takes::List(Attribute::Retry),
+            Self::RetryBudget => Takes::List(Attribute::RetryBudget),
         }
     }
 
@@ -183,15 +235,23 @@ impl Key {
         match list {
             Attribute::Measured => Some(Self::Measured),
             Attribute::Breaker => Some(Self::Breaker),
+            Attribute::Retry => Some(Self::Retry),
+            Attribute::RetryBudget => Some(Self::RetryBudget),
             Attribute::Bulkhead | Attribute::Partition | Attribute::Dependency => None,
         }
     }
 
-    /// `key = …` or `key(…)`.
+    /// Whether it is a word without a value.
+    pub(crate) fn is_word(self) -> bool {
+        self.takes() == Takes::Nothing
+    }
+
+    /// `key = …`, `key(…)` or `key`.
     pub(crate) fn form(self) -> String {
-        match self.inside() {
-            Some(_) => format!("{}(…)", self.as_str()),
-            None => format!("{} = …", self.as_str()),
+        match self.takes() {
+            Takes::List(_) => format!("{}(…)", self.as_str()),
+            Takes::Nothing => self.as_str().to_owned(),
+            _ => format!("{} = …", self.as_str()),
         }
     }
 
@@ -202,6 +262,9 @@ impl Key {
             Self::Max => " for at most 4 calls at a time",
             Self::Rate => "; it is the calls a second that were measured in this process at peak",
             Self::Mean => "; it is the mean time of a call, as it was measured",
+            Self::Attempts => "; the first call counts",
+            Self::Backoff => "; it is the longest wait before the first retry",
+            Self::When => "; it says of which errors another try may go better",
             Self::Capacity => {
                 "; it is the calls that the dependency can take at once, from everybody"
             }
@@ -212,12 +275,14 @@ impl Key {
 }
 
 impl Attribute {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Partition,
         Self::Bulkhead,
         Self::Dependency,
         Self::Measured,
         Self::Breaker,
+        Self::Retry,
+        Self::RetryBudget,
     ];
 
     pub(crate) fn as_str(self) -> &'static str {
@@ -226,6 +291,8 @@ impl Attribute {
             Self::Partition => "#[partition]",
             Self::Measured => "measured",
             Self::Breaker => "breaker",
+            Self::Retry => "retry",
+            Self::RetryBudget => "retry_budget",
             Self::Dependency => "#[dependency]",
         }
     }
@@ -233,8 +300,8 @@ impl Attribute {
     /// The attribute of an item that it is, or stands in; `…` where that is one of several.
     pub(crate) fn on_item(self) -> &'static str {
         match self {
-            Self::Bulkhead => "bulkhead",
-            Self::Partition | Self::Measured => "partition",
+            Self::Bulkhead | Self::Retry => "bulkhead",
+            Self::Partition | Self::Measured | Self::RetryBudget => "partition",
             Self::Breaker => "…",
             Self::Dependency => "dependency",
         }
@@ -242,16 +309,29 @@ impl Attribute {
 
     pub(crate) fn keys(self) -> &'static [Key] {
         use Key::{
-            Breaker, Capacity, Classify, Consecutive, Crate, Deadline, FailureRate, Margin, Max,
-            MaxOpenFor, Mean, Measured, MinCalls, Name, OpenFor, PerKey, Probes, Queue, Rate,
-            Reject, Replicas, Reserve, Shed, Slow, SlowRate, Spare, Status, Timeout, Wait, Window,
+            Attempts, Backoff, Breaker, BudgetWindow, Cap, Capacity, Classify, Consecutive, Crate,
+            Deadline, FailureRate, Fallback, Idempotent, Margin, Max, MaxOpenFor, Mean, Measured,
+            Min, MinCalls, Name, OpenFor, PerKey, Probes, Queue, Rate, Ratio, Reject, Replicas,
+            Reserve, Retry, RetryBudget, Settle, Shed, Slow, SlowRate, Spare, Status, Timeout,
+            Wait, When, Window,
         };
         match self {
             Self::Bulkhead => &[
-                Name, Max, Queue, Wait, Timeout, Deadline, Margin, Breaker, Reject, Classify, Crate,
+                Name, Max, Queue, Wait, Timeout, Deadline, Margin, Breaker, Retry, Fallback,
+                Settle, Reject, Classify, Crate,
             ],
             Self::Partition => &[
-                Name, Max, Queue, Wait, Reserve, PerKey, Measured, Breaker, Status, Crate,
+                Name,
+                Max,
+                Queue,
+                Wait,
+                Reserve,
+                PerKey,
+                Measured,
+                Breaker,
+                RetryBudget,
+                Status,
+                Crate,
             ],
             Self::Measured => &[Rate, Mean, Shed],
             Self::Breaker => &[
@@ -265,6 +345,8 @@ impl Attribute {
                 MaxOpenFor,
                 Probes,
             ],
+            Self::Retry => &[Idempotent, Attempts, Backoff, Cap, When],
+            Self::RetryBudget => &[Ratio, Min, BudgetWindow],
             Self::Dependency => &[Capacity, Spare, Replicas, Crate],
         }
     }
@@ -274,16 +356,17 @@ impl Attribute {
         match self {
             Self::Bulkhead | Self::Partition => &[Key::Name, Key::Max],
             Self::Measured => &[Key::Rate, Key::Mean],
-            Self::Breaker => &[],
+            Self::Breaker | Self::RetryBudget => &[],
+            Self::Retry => &[Key::Idempotent, Key::Attempts, Key::Backoff, Key::When],
             Self::Dependency => &[Key::Capacity, Key::Replicas],
         }
     }
 
     /// The whole list with what has to be there.
     pub(crate) fn example(self) -> String {
-        let (head, tail) = match self {
-            Self::Measured | Self::Breaker => (self.as_str(), ""),
-            _ => (self.as_str().trim_end_matches(']'), "]"),
+        let (head, tail) = match Key::of_list(self) {
+            Some(_) => (self.as_str(), ""),
+            None => (self.as_str().trim_end_matches(']'), "]"),
         };
         let keys: Vec<_> = self.compulsory().iter().map(|key| key.example()).collect();
         format!("{head}({}){tail}", keys.join(", "))

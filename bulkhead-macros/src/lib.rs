@@ -7,14 +7,16 @@
 //!
 //! The way of an attribute through this crate: `list` reads it into `args`, `entry` by `entry` (`walk`,
 //! `keys`, `unknown`, `called`; `value`, `literal`, `number`, `duration`, `percent`), `function` or `module` the
-//! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `policy`, `measured`, `breaker` and
-//! `contract` hold the one against the other, and `expand`, `partition` or `dependency` write what is compiled;
-//! `fallback` does when something is wrong.
+//! item (`item`, `arguments`, `output`, `refusal`, `conditions`); `scope`, `borrows`, `policy`, `measured`, `breaker`,
+//! `retry` and `contract` hold the one against the other, and `expand`, `partition` or `dependency` write what is
+//! compiled: `whole` (with `captures`, `settled`) the call of a function that may try again, fall back or settle;
+//! `fallback` writes when something is wrong.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod arguments;
+mod borrows;
 mod breaker;
 mod called;
 mod captures;
@@ -42,11 +44,14 @@ mod partition;
 mod percent;
 mod policy;
 mod refusal;
+mod retry;
 mod scope;
+mod settled;
 mod span;
 mod unknown;
 mod value;
 mod walk;
+mod whole;
 
 use proc_macro::TokenStream;
 
@@ -69,6 +74,9 @@ use proc_macro::TokenStream;
 /// | `deadline = 3s` | the longest time of everything, from the call to its end, waiting included | what the caller has left |
 /// | `margin = 150ms` | what of the deadline stays for the reply and for clean-up; shorter than `deadline` | nothing |
 /// | `breaker(…)` | a breaker for the calls of this function alone, see below | none |
+/// | `retry(idempotent, …)` | tries again what failed in passing, see below | one attempt |
+/// | `fallback = cached(branch, error)` | a call that answers in the place of this one, see below | the caller sees the failure |
+/// | `settle` | a body that has started runs to its end although its caller has left, see below | it is dropped with its caller |
 /// | `reject = to_mine` | a function from `BulkheadError` to the error of the `Result`, or to the whole return type | `From`, see below |
 /// | `classify = verdict` | a function from `&Return` to `Verdict`: what a returned value means | `Err` is a failure |
 /// | `crate = path` | where `bulkhead_runtime` is found, for a crate that re-exports or renames it | `::bulkhead_runtime` |
@@ -89,7 +97,8 @@ use proc_macro::TokenStream;
 /// is only ever narrowed.
 ///
 /// The worst case has to fit, or the function does not compile: `wait`, if there is a queue, and `timeout` are
-/// together no longer than `deadline` less `margin`. Without a `timeout`, `wait` alone is shorter than that.
+/// together no longer than `deadline` less `margin`. Without a `timeout`, `wait` alone is shorter than that. With
+/// `retry` all attempts count, and the longest backoffs between them.
 ///
 /// # Breakers
 ///
@@ -100,6 +109,46 @@ use proc_macro::TokenStream;
 /// A function under a breaker, its own or that of its partition, needs a `timeout` or a `deadline`, and does not
 /// compile without: a call that hangs would never end, and the breaker would never see it. `slow` is shorter than
 /// what bounds the call.
+///
+/// # Retries
+///
+/// `retry(idempotent, attempts = 3, backoff = 40ms, when = is_transient)` runs the function again when it failed with
+/// an error that `when` calls transient.
+///
+/// | key | meaning | left out |
+/// |---|---|---|
+/// | `idempotent` | running the function twice does what running it once does; without the word it does not compile | compulsory |
+/// | `attempts = 3` | how often it runs at most, the first time counted, 2 to 10 | compulsory |
+/// | `backoff = 40ms` | the longest wait before the first retry, 1 ms to 1 h; twice that before the next, and so on. It is drawn anew each time | compulsory |
+/// | `cap = 1s` | the longest wait before any retry; `backoff` to 1 h | 1 s, or `backoff` where that is longer |
+/// | `when = is_transient` | a function or closure from `&E` to `bool`, of a type that is no `Result` from `&Return`. An `Ok` is never tried again | compulsory |
+///
+/// `timeout` bounds each attempt, and `deadline` all of them with what is between. No permit is held in a backoff, and
+/// a retry takes one that is free then: it never queues. A call that was rejected is not tried again. The retries of a
+/// partition have one budget, see [`partition`](macro@partition). Inside a call that retries, no other does.
+///
+/// Each attempt has clones of those arguments that the body names. An argument that it does name is `Clone` and no
+/// `&mut`, `self` is a reference or `Copy`. What is `_guard`, and not named, is kept until all is over.
+///
+/// # Fallback
+///
+/// `fallback = cached(branch, error)` is the call of an async function or method that returns what this one returns. It
+/// is made when there is no answer: on a rejection, a timeout, or a verdict `Failure` after the last attempt; never on
+/// `Ignored`. It holds no permit, and the deadline bounds it.
+///
+/// The call can use the arguments of the function, `self` among them, and `error`: what the caller would have seen, the
+/// error of a `Result`, and of another type the whole. Of the arguments that it names, it gets clones, made
+/// before the body starts. It is written without `.await`; what has nothing to wait for is
+/// `std::future::ready(…)`. An `Ok` that `classify` calls a failure has no error, and is returned as it is.
+///
+/// # Settle
+///
+/// Without `settle`, a body is dropped when its caller leaves or runs out of time. With it, a body that has started runs
+/// to its end in a task of its own, and keeps its permit until then. Its `timeout` still ends it, a deadline
+/// only ends the wait of its caller; so under a breaker a function that settles needs a `timeout`. Before it starts,
+/// it can be rejected and given up like any other.
+///
+/// Such a body borrows nothing and is `Send`: arguments are owned, `self` is an `Arc<Self>`.
 ///
 /// # Which functions
 ///
@@ -115,7 +164,7 @@ use proc_macro::TokenStream;
 /// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. Inside a
 ///   call of the same partition none queues, since it might wait for the call that waits for it: a depth
 ///   beyond `max` is rejected as `Full`.
-/// - The permit is given back when the function returns. A stream that it returned or a task that it
+/// - The permit is given back when the function returns, before a backoff and before a fallback. A stream that it returned or a task that it
 ///   spawned goes on without one.
 ///
 /// # Return types
@@ -144,7 +193,8 @@ use proc_macro::TokenStream;
 ///
 /// Dropping the future at any await gives back what it holds: a place in the queue, or the permit,
 /// once the body is dropped. A waiting call loses its place. What the body itself loses is the
-/// body's affair, with or without the attribute.
+/// body's affair, with or without the attribute; a body that settles loses nothing. A call that is dropped in a
+/// backoff or in its fallback holds nothing.
 ///
 /// Arguments drop in the order of a plain async function. Only what has no name, a `_` or the rest
 /// of a destructured argument, drops after all that has; and like an argument that the body never
@@ -235,6 +285,79 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
+/// Another try, and an answer where there is none:
+///
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead};
+///
+/// #[derive(Debug)]
+/// enum Carrier {
+///     Busy(BulkheadError),
+///     Reset,
+/// }
+///
+/// impl From<BulkheadError> for Carrier {
+///     fn from(error: BulkheadError) -> Self {
+///         Self::Busy(error)
+///     }
+/// }
+///
+/// #[derive(Debug, PartialEq)]
+/// enum Quote {
+///     Exact(u32),
+///     Estimate(u32),
+/// }
+///
+/// #[bulkhead(
+///     name = "carrier", max = 8, timeout = 300ms, deadline = 2s,
+///     retry(idempotent, attempts = 3, backoff = 40ms, when = |error| matches!(error, Carrier::Reset)),
+///     fallback = flat_rate(weight, error),
+/// )]
+/// async fn quote(weight: u32) -> Result<Quote, Carrier> {
+///     if weight < 30 { Ok(Quote::Exact(weight * 2)) } else { Err(Carrier::Reset) }
+/// }
+///
+/// /// Only for want of an answer, and it says what it is.
+/// async fn flat_rate(weight: u32, error: Carrier) -> Result<Quote, Carrier> {
+///     match error {
+///         Carrier::Reset => Ok(Quote::Estimate(5 + weight)),
+///         Carrier::Busy(_) => Err(error),
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert_eq!(quote(10).await.unwrap(), Quote::Exact(20));
+/// assert_eq!(quote(30).await.unwrap(), Quote::Estimate(35));
+/// let carrier = bulkhead_runtime::partition("carrier").unwrap().snapshot();
+/// assert_eq!((carrier.admitted, carrier.retries.made, carrier.fallbacks.answered), (4, 2, 1));
+/// # }
+/// ```
+///
+/// Two writes that belong together, whoever leaves in between:
+///
+/// ```
+/// use std::sync::Arc;
+/// use bulkhead_runtime::{BulkheadError, bulkhead};
+///
+/// struct Orders;
+///
+/// impl Orders {
+///     #[bulkhead(name = "orders", max = 8, timeout = 2s, settle)]
+///     async fn place(self: Arc<Self>, order: u32) -> Result<u32, BulkheadError> {
+///         self.write(order).await;
+///         self.write(order + 1).await;
+///         Ok(order)
+///     }
+///     # async fn write(&self, _: u32) {}
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// assert_eq!(Arc::new(Orders).place(7).await.unwrap(), 7);
+/// # }
+/// ```
+///
 /// What cannot be done in time does not compile: here, 25 ms and 2 s in the 1.85 s that are left.
 ///
 /// ```compile_fail
@@ -270,10 +393,12 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// | `per_key = 3` | of `max`, permits that one key, such as a tenant, may hold or wait for; 1 to `max` | no bound |
 /// | `measured(rate = 40, mean = 80ms, shed = 1%)` | the traffic that was measured, see below | – |
 /// | `breaker(failure_rate = 50%, …)` | one breaker for all calls of the partition, see below | none |
+/// | `retry_budget(ratio = 20%, min = 3, window = 10s)` | how many retries its functions may make together, see below | these values |
 /// | `status = 503` | the HTTP status of a rejection: 503 or 429 | 503 |
 /// | `crate = path` | where `bulkhead_runtime` is found | `::bulkhead_runtime` |
 ///
-/// `timeout`, `deadline`, `margin`, `reject` and `classify` are about one function and belong there. `reserve` and
+/// `timeout`, `deadline`, `margin`, `retry`, `fallback`, `settle`, `reject` and `classify` are about one function and
+/// belong there. `reserve` and
 /// `per_key` are checked and kept; nobody is admitted or rejected by them yet.
 ///
 /// The policy can be read while compiling, so that one number is written once:
@@ -318,6 +443,13 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// Every function that takes its permits here needs a `timeout` or a `deadline`, longer than `slow`; it does not
 /// compile otherwise. A breaker for one function alone is written there. Functions of one path that one call of a
 /// macro makes, such as the methods of one name for several types, have one breaker together.
+///
+/// # A retry budget
+///
+/// When everything fails, retries are the load that keeps it failing. So all functions of a partition together may
+/// retry a share of their calls: each admitted first attempt of one with `retry` deposits `ratio` of a retry, 0 to
+/// 100 %, and each retry takes a whole one, without refund. What was deposited expires with the `window`, 1 s to 1 h. `min`
+/// retries in each window, 0 to 1000, need no deposit, so that a lone call can be tried again.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@ use syn::{Error, Ident, Token};
 use crate::args::Args;
 use crate::entry::Entry;
 use crate::errors::Errors;
-use crate::keys::Attribute;
+use crate::keys::{Attribute, Key};
 use crate::span;
 use crate::walk::{Behind, Walk};
 
@@ -37,6 +37,19 @@ pub(crate) fn read_into(
     };
     if let Err(error) = span::parse(tokens, Span::call_site(), list) {
         errors.push(error);
+    }
+}
+
+impl Attribute {
+    /// The key of an entry of this list that begins here.
+    pub(crate) fn begins_with_key(self, walk: Walk<'_>) -> Option<Ident> {
+        let is = |word: &Ident, kind: fn(Key) -> bool| self.key(word).is_ok_and(kind);
+        match walk.word_ahead()? {
+            (key, Behind::Equals) => Some(key),
+            (key, Behind::Parentheses) if is(&key, |key| key.inside().is_some()) => Some(key),
+            (key, Behind::End) if is(&key, Key::is_word) => Some(key),
+            _ => None,
+        }
     }
 }
 
@@ -92,7 +105,7 @@ impl List<'_> {
         if self.walk.is_at(Token![,]) {
             return self.walk.skip(1);
         }
-        if let Some(key) = self.next_key() {
+        if let Some(key) = self.attribute.begins_with_key(self.walk) {
             let text = format!("expected `,` before `{key}`");
             self.errors.push(Error::new(key.span(), text));
             return;
@@ -102,19 +115,6 @@ impl List<'_> {
             self.walk.skip_entry();
         }
         self.walk.skip(1);
-    }
-
-    /// The key of an entry that begins here.
-    fn next_key(&self) -> Option<Ident> {
-        let takes_list = |word: &Ident| {
-            let key = self.attribute.key(word);
-            key.is_ok_and(|key| key.inside().is_some())
-        };
-        match self.walk.word_ahead()? {
-            (key, Behind::Equals) => Some(key),
-            (key, Behind::Parentheses) if takes_list(&key) => Some(key),
-            _ => None,
-        }
     }
 
     fn error_here(&mut self, text: impl std::fmt::Display) {

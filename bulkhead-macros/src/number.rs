@@ -122,6 +122,8 @@ impl Read<'_> {
             Key::Reserve | Key::PerKey => "a number of permits",
             Key::Rate => "a number of calls a second",
             Key::Consecutive => "a number of failures",
+            Key::Attempts => "a number of attempts",
+            Key::Min => "a number of retries",
             Key::Replicas => "a number of processes",
             _ => "a number of calls",
         };

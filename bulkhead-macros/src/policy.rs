@@ -11,6 +11,7 @@ use crate::breaker::Breaker;
 use crate::contract::Contract;
 use crate::keys::{Attribute, Key};
 use crate::measured::Measured;
+use crate::retry::{Retry, RetryBudget};
 use crate::span::Ends;
 use crate::value::Value;
 
@@ -58,6 +59,8 @@ impl<'a> Policy<'a> {
             bind(Key::Timeout, timeout, &duration()),
             self.measured().constants(),
             self.breaker().constants(),
+            self.retry().constants(),
+            self.retry_budget().constants(),
             self.contract().constants(),
         ];
         let rules = [
@@ -73,6 +76,8 @@ impl<'a> Policy<'a> {
             self.about_wait_below_timeout(),
             self.measured().rules(),
             self.breaker().rules(),
+            self.retry().rules(),
+            self.retry_budget().rules(),
             self.contract().rules(),
         ];
         quote!(#(#constants)* #(#rules)*)
@@ -88,6 +93,14 @@ impl<'a> Policy<'a> {
 
     fn breaker(&self) -> Breaker<'_> {
         Breaker { policy: self }
+    }
+
+    pub(crate) fn retry(&self) -> Retry<'_> {
+        Retry { policy: self }
+    }
+
+    fn retry_budget(&self) -> RetryBudget<'_> {
+        RetryBudget { policy: self }
     }
 
     /// What only a function can say; of a partition, nothing.
@@ -141,12 +154,14 @@ impl<'a> Policy<'a> {
         let breaker = self.breaker().value().map(some);
         let breaker = breaker.filter(|_| !self.is_of_a_function());
         given.extend(breaker.map(|value| (Key::Breaker, value)));
+        let retry_budget = self.retry_budget().value().map(some);
+        given.extend(retry_budget.map(|value| (Key::RetryBudget, value)));
         let fields = given.iter().map(|(key, value)| {
             let field = Ident::new(key.as_str(), mixed);
             quote_spanned!(mixed=> #field: #value,)
         });
         // With nothing left out, there would be a lint about the rest.
-        let rest = (given.len() < 8)
+        let rest = (given.len() < 9)
             .then(|| quote_spanned!(mixed=> ..#runtime::__private::Settings::ABSENT));
         quote!(#(#fields)* #rest)
     }
@@ -237,9 +252,14 @@ pub(crate) fn rule(
 
 /// The name under which the value of `key` is known in the expansion.
 pub(crate) fn constant(key: Key) -> TokenStream {
+    let word = match key {
+        // Beside the `window` of a breaker.
+        Key::BudgetWindow => "budget_window",
+        _ => key.as_str(),
+    };
     let name = format_ident!(
         "__BULKHEAD_{}",
-        key.as_str().to_uppercase(),
+        word.to_uppercase(),
         span = Span::mixed_site()
     );
     quote!(#name)

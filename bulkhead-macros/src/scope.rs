@@ -10,7 +10,7 @@ use crate::function::Function;
 use crate::keys::{Attribute, Key};
 
 /// The keys of the function whose values are fixed, beside those of its breaker.
-const FIXED: [Key; 7] = [
+const FIXED: [Key; 10] = [
     Key::Name,
     Key::Max,
     Key::Queue,
@@ -18,6 +18,9 @@ const FIXED: [Key; 7] = [
     Key::Timeout,
     Key::Deadline,
     Key::Margin,
+    Key::Attempts,
+    Key::Backoff,
+    Key::Cap,
 ];
 
 /// Reports each value that uses `self`, an argument or a type parameter of the function; no rule
@@ -83,12 +86,21 @@ fn unknowable(key: Key, word: &Ident, function: &Function) -> Option<Error> {
             instead(key)
         )
     } else if function.generics.contains(word) {
-        let what = if Attribute::Breaker.keys().contains(&key) {
-            "breaker"
+        if is_of_retry(key) {
+            format!(
+                "`{name}` is fixed at compile time and cannot depend on `{word}`; {}",
+                instead(key)
+            )
         } else {
-            "partition"
-        };
-        format!("`{name}` cannot depend on `{word}`: one {what} is shared by all instantiations")
+            let what = if Attribute::Breaker.keys().contains(&key) {
+                "breaker"
+            } else {
+                "partition"
+            };
+            format!(
+                "`{name}` cannot depend on `{word}`: one {what} is shared by all instantiations"
+            )
+        }
     } else if function
         .arguments
         .iter()
@@ -104,8 +116,13 @@ fn unknowable(key: Key, word: &Ident, function: &Function) -> Option<Error> {
     Some(Error::new(word.span(), text))
 }
 
+fn is_of_retry(key: Key) -> bool {
+    Attribute::Retry.keys().contains(&key)
+}
+
 fn instead(key: Key) -> &'static str {
     match key {
+        _ if is_of_retry(key) => "write a literal or a constant",
         Key::Timeout => "use `partition.call(future).timeout(…)` instead",
         Key::Deadline | Key::Margin => {
             "narrow the deadline at run time instead, with `bulkhead_runtime::Deadline`"

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Result, braced};
@@ -32,6 +32,25 @@ impl Ends {
             (Some(first), Some(last)) => Self { first, last },
             _ => Self::at(Span::call_site()),
         }
+    }
+
+    /// The ends of `item`, whose outer attributes are left out.
+    pub(crate) fn behind(attributes: &[syn::Attribute], item: &impl ToTokens) -> Self {
+        let before = attributes
+            .iter()
+            .map(|attribute| attribute.to_token_stream().into_iter().count())
+            .sum();
+        let rest: TokenStream = item.to_token_stream().into_iter().skip(before).collect();
+        Self::of(&rest)
+    }
+
+    /// `&name`, where an error about the reference is shown from the first to the last.
+    pub(crate) fn reference(self, name: &Ident) -> TokenStream {
+        let mut and = Punct::new('&', Spacing::Alone);
+        and.set_span(name.span().located_at(self.first));
+        let mut name = name.clone();
+        name.set_span(name.span().located_at(self.last));
+        quote!(#and #name)
     }
 
     pub(crate) fn error(self, text: impl Display) -> Error {

@@ -25,16 +25,18 @@ pub(crate) fn key(list: Attribute, ident: &Ident, found: &str) -> Unknown {
         Some((key, Likeness::Called)) => unknown(
             Some(key),
             format!(
-                "unknown key `{found}`: it is called `{}` here",
-                key.as_str()
+                "unknown key `{found}`: it is called `{}` here{}",
+                key.as_str(),
+                counts(key)
             ),
         ),
         likely => match called_inside(list, found) {
             Some((outer, key)) => unknown(
                 None,
                 format!(
-                    "unknown key `{found}`: it is called `{}` here, and belongs in `{}`: `{}`",
+                    "unknown key `{found}`: it is called `{}` here{}, and belongs in `{}`: `{}`",
                     key.as_str(),
+                    counts(key),
                     outer.as_str(),
                     inside(outer, key)
                 ),
@@ -51,6 +53,14 @@ pub(crate) fn key(list: Attribute, ident: &Ident, found: &str) -> Unknown {
                 },
             ),
         },
+    }
+}
+
+/// What a number counts, where others count something else by the same name.
+fn counts(key: Key) -> &'static str {
+    match key {
+        Key::Attempts => ", where the first call counts too",
+        _ => "",
     }
 }
 
@@ -95,84 +105,109 @@ fn elsewhere(list: Attribute, found: &str) -> Option<(Attribute, Key)> {
 
 /// Where `key` belongs, and what was probably meant here.
 fn belongs(list: Attribute, home: Attribute, key: Key) -> (Option<Key>, String) {
+    if Key::of_list(list).is_some() {
+        return belongs_elsewhere(list, home, key);
+    }
     let (name, form) = (key.as_str(), key.form());
     let on_function = format!("`#[bulkhead(path::TO_THE_PARTITION, {form})]`");
-    let on_dependency = format!("`#[dependency(…, {form})]` on the module of its partitions");
-    let outer = Key::of_list(home);
-    let in_list = outer.map_or_else(String::new, |outer| {
-        format!("`{}`: `{}`", outer.as_str(), inside(outer, key))
-    });
-    match (list, home, key) {
-        (Attribute::Dependency, _, Key::Name) => (
+    let text = match (list, home, Key::of_list(home)) {
+        (Attribute::Dependency, _, _) => return belongs_on_no_dependency(home, key, &on_function),
+        (_, Attribute::Dependency, _) => {
+            format!("`{name}` belongs on the dependency: {}", on_dependency(key))
+        }
+        (_, _, Some(outer)) => {
+            let in_list = in_list(outer, key);
+            match list {
+                _ if list.keys().contains(&outer) => format!("`{name}` belongs in {in_list}"),
+                Attribute::Bulkhead => {
+                    format!("`{name}` belongs in {in_list}, which belongs on the partition")
+                }
+                _ => format!("`{name}` belongs in {in_list}, which belongs on the function"),
+            }
+        }
+        (Attribute::Bulkhead, _, None) => format!(
+            "`{name}` belongs on the partition, not on the function: declare `#[partition(name = …, max = …, {form})] static NAME: Partition;` and write `#[bulkhead(NAME)]`"
+        ),
+        _ => format!("`{name}` belongs on the function, not on the partition: {on_function}"),
+    };
+    (None, text)
+}
+
+fn belongs_on_no_dependency(home: Attribute, key: Key, on_function: &str) -> (Option<Key>, String) {
+    let name = key.as_str();
+    match (home, key) {
+        (_, Key::Name) => (
             None,
             "a dependency has the name of its module: remove `name`".to_owned(),
         ),
-        (Attribute::Dependency, _, Key::Max) => (
+        (_, Key::Max) => (
             Some(Key::Capacity),
             "`max` is for each partition to say; what the dependency can take is its `capacity`".to_owned(),
         ),
-        (Attribute::Dependency, _, Key::Reserve) => (
+        (_, Key::Reserve) => (
             Some(Key::Spare),
             "`reserve` is for each partition to say; what of the dependency stays free is its `spare`".to_owned(),
         ),
-        (Attribute::Dependency, _, Key::Margin) => (
+        (_, Key::Margin) => (
             Some(Key::Spare),
             "`margin` is for each function to say; what of the dependency stays free is its `spare`".to_owned(),
         ),
-        (Attribute::Dependency, Attribute::Bulkhead, _) => (
+        (Attribute::Bulkhead, _) => (
             None,
             format!("`{name}` belongs on the function, not on the dependency: {on_function}"),
         ),
-        (Attribute::Dependency, _, _) => {
-            (None, format!("`{name}` is for each partition to say: remove it here"))
-        }
-        (Attribute::Breaker, _, Key::Timeout) => (
+        (Attribute::Retry, _) => (
             None,
-            "`timeout` bounds each call and belongs outside of `breaker(…)`; how long the breaker stays open is its `open_for`".to_owned(),
+            format!("`{name}` belongs in {}, which belongs on the function", in_list(Key::Retry, key)),
         ),
-        (Attribute::Breaker, Attribute::Measured, Key::Rate) => (
-            Some(Key::FailureRate),
-            "`rate` belongs in `measured`; the share of failures that opens a breaker is its `failure_rate`".to_owned(),
-        ),
-        (Attribute::Measured | Attribute::Breaker, Attribute::Dependency, _) => (
-            None,
-            format!("`{name}` {} and belongs on the dependency: {on_dependency}", is_no_part(list)),
-        ),
-        (Attribute::Measured | Attribute::Breaker, Attribute::Measured | Attribute::Breaker, _) => (
-            None,
-            format!("`{name}` {} and belongs in {in_list}", is_no_part(list)),
-        ),
-        (Attribute::Measured | Attribute::Breaker, _, _) => (
-            None,
-            format!("`{name}` {}: it belongs outside of `{}(…)`", is_no_part(list), list.as_str()),
-        ),
-        (Attribute::Partition | Attribute::Bulkhead, Attribute::Dependency, _) => (
-            None,
-            format!("`{name}` belongs on the dependency: {on_dependency}"),
-        ),
-        (Attribute::Bulkhead, Attribute::Measured, _) => (
-            None,
-            format!("`{name}` belongs in {in_list}, which belongs on the partition"),
-        ),
-        (_, Attribute::Measured | Attribute::Breaker, _) => {
-            (None, format!("`{name}` belongs in {in_list}"))
-        }
-        (Attribute::Bulkhead, _, _) => (
-            None,
-            format!(
-                "`{name}` belongs on the partition, not on the function: declare `#[partition(name = …, max = …, {form})] static NAME: Partition;` and write `#[bulkhead(NAME)]`"
-            ),
-        ),
-        (Attribute::Partition, _, _) => (
-            None,
-            format!("`{name}` belongs on the function, not on the partition: {on_function}"),
-        ),
+        _ => (None, format!("`{name}` is for each partition to say: remove it here")),
     }
+}
+
+/// The same for a list inside of another.
+fn belongs_elsewhere(list: Attribute, home: Attribute, key: Key) -> (Option<Key>, String) {
+    let (name, is_no_part) = (key.as_str(), is_no_part(list));
+    let text = match (list, home, key) {
+        (Attribute::Breaker, _, Key::Timeout) => {
+            "`timeout` bounds each call and belongs outside of `breaker(…)`; how long the breaker stays open is its `open_for`".to_owned()
+        }
+        (Attribute::Retry, _, Key::Timeout) => {
+            "`timeout` bounds each attempt and belongs outside of `retry(…)`; what bounds all of them together is `deadline`".to_owned()
+        }
+        (Attribute::Breaker, Attribute::Measured, Key::Rate) => {
+            let text = "`rate` belongs in `measured`; the share of failures that opens a breaker is its `failure_rate`";
+            return (Some(Key::FailureRate), text.to_owned());
+        }
+        (Attribute::Retry, _, Key::Window) => {
+            format!("`{name}` {is_no_part} and belongs in {}", in_list(Key::RetryBudget, Key::BudgetWindow))
+        }
+        (_, Attribute::Dependency, _) => {
+            format!("`{name}` {is_no_part} and belongs on the dependency: {}", on_dependency(key))
+        }
+        _ => match Key::of_list(home) {
+            Some(outer) => format!("`{name}` {is_no_part} and belongs in {}", in_list(outer, key)),
+            None => format!("`{name}` {is_no_part}: it belongs outside of `{}(…)`", list.as_str()),
+        },
+    };
+    (None, text)
+}
+
+fn on_dependency(key: Key) -> String {
+    format!(
+        "`#[dependency(…, {})]` on the module of its partitions",
+        key.form()
+    )
+}
+
+fn in_list(outer: Key, key: Key) -> String {
+    format!("`{}`: `{}`", outer.as_str(), inside(outer, key))
 }
 
 fn is_no_part(list: Attribute) -> &'static str {
     match list {
         Attribute::Measured => "was not measured",
+        Attribute::Retry => "is no setting of a retry",
+        Attribute::RetryBudget => "is no setting of a budget",
         _ => "is no setting of a breaker",
     }
 }

@@ -2,6 +2,7 @@
 //! `const fn` of the runtime, so that it holds for `max = LIMIT * 2` too.
 
 use proc_macro2::{Ident, Literal, TokenStream};
+use quote::ToTokens;
 use syn::{Error, Expr, Lit, Result};
 
 use crate::duration;
@@ -61,7 +62,8 @@ impl Read<'_> {
             Takes::Duration => self.duration(literal),
             Takes::Function => Err(self.without_quotes("a function", literal)),
             Takes::Path => Err(self.without_quotes("a path", literal)),
-            Takes::List(_) | Takes::Percentage => {
+            Takes::Call => Err(self.no_call()),
+            Takes::List(_) | Takes::Percentage | Takes::Nothing => {
                 Err(self.error(self.takes("no value of this kind")))
             }
         }
@@ -74,6 +76,7 @@ impl Read<'_> {
                 Err(self.error(format_args!("`name` takes a string: `{example}`")))
             }
             Key::Crate if !is_path(self.expr) => Err(self.error(self.takes("a path"))),
+            Key::Fallback => self.call(written),
             _ => Ok(written),
         }
     }
@@ -105,6 +108,49 @@ impl Read<'_> {
             Ok(duration) => Ok(duration::tokens(duration, literal.lit.span())),
             Err(fault) => Err(self.error(fault.text(key, digits))),
         }
+    }
+
+    /// A call of a function or a method, which is made later, and only if it is needed.
+    fn call(&self, written: TokenStream) -> Result<TokenStream> {
+        match ungrouped(self.expr) {
+            Expr::Call(_) | Expr::MethodCall(_) => Ok(written),
+            _ => Err(self.no_call()),
+        }
+    }
+
+    fn no_call(&self) -> Error {
+        let key = self.key.as_str();
+        let text = match ungrouped(self.expr) {
+            Expr::Await(awaited) => format!(
+                "`{key}` takes a call without `.await`: `{}`",
+                self.with(shown(&awaited.base))
+            ),
+            Expr::Try(tried) => format!(
+                "`{key}` takes a call without `?`: `{}`",
+                self.with(shown(&tried.expr))
+            ),
+            path @ (Expr::Path(_) | Expr::Field(_)) => {
+                let call = format!("{}(error)", shown(path));
+                format!("`{key}` takes a call: `{}`", self.with(call))
+            }
+            Expr::Closure(_) => format!(
+                "`{key}` takes a call and no closure, and `error` stands for what the caller would have seen: `{}`",
+                self.key.example()
+            ),
+            Expr::Async(_) | Expr::Block(_) | Expr::Unsafe(_) => format!(
+                "`{key}` takes a call and no block: move what it does to an async function, and write `{}`",
+                self.key.example()
+            ),
+            Expr::Macro(_) => format!(
+                "`{key}` takes the call of an async function and no macro: `{}`",
+                self.key.example()
+            ),
+            _ => format!(
+                "`{key}` takes the call of an async function, which is made only when there is nothing better: `{}`",
+                self.key.example()
+            ),
+        };
+        self.error(text)
     }
 
     fn is_lower_case_word(&self) -> bool {
@@ -142,11 +188,21 @@ impl Read<'_> {
     }
 }
 
+/// An expression as it may be shown in an error: with no more spaces than somebody would write.
+fn shown(expr: &Expr) -> String {
+    let text = expr.to_token_stream().to_string();
+    [" . ", " :: ", " ("]
+        .iter()
+        .fold(text, |text, spaced| text.replace(spaced, spaced.trim()))
+        .replace(" ,", ",")
+        .replace("& ", "&")
+}
+
 pub(crate) fn is_path(expr: &Expr) -> bool {
     matches!(ungrouped(expr), Expr::Path(path) if path.attrs.is_empty())
 }
 
-fn ungrouped(expr: &Expr) -> &Expr {
+pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
         other => other,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use crate::admission::Tally;
+use crate::aftermath::Aftermath;
 use crate::deadline::Deadline;
 use crate::idle::Waiting;
 use crate::observer;
@@ -118,6 +119,7 @@ pub fn drain_all(deadline: impl Into<Deadline>) -> Drain<'static> {
 
 fn begin(live: &'static Live) {
     if live.gate.drain() {
+        live.end_backoffs();
         observer::closed(live);
     }
 }
@@ -216,9 +218,25 @@ pub struct Left {
     pub in_flight: u64,
     /// Calls that wait, or that were granted a permit and have not begun.
     pub waiting: u64,
+    /// Calls that back off before another attempt.
+    pub backing_off: u64,
+    /// Calls whose fallback runs.
+    pub in_fallback: u64,
+    /// Of those in flight the ones that settle, the oldest first: their callers may have left long ago.
+    pub settling: Vec<Unsettled>,
     /// Since when nobody comes in from outside: each of these calls has been under way for longer, or is part of
     /// one that has. The beginning of the first drain, if there was another; or of the
     /// [`close`](Partition::close) before it.
+    pub since: Instant,
+}
+
+/// A body that [settles](macro@crate::bulkhead#settle) and has not ended.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Unsettled {
+    /// The path of its function.
+    pub function: &'static str,
+    /// When it started.
     pub since: Instant,
 }
 
@@ -265,17 +283,38 @@ impl Drained {
 
 impl Left {
     fn of(live: &'static Live, tally: &Tally, began: Instant) -> Self {
+        let aftermath = live.aftermath_if_any();
+        let seen = aftermath.map(Aftermath::seen).unwrap_or_default();
+        let settling = aftermath.map(Aftermath::settling).unwrap_or_default();
+        let settling = settling.into_iter().map(|(function, since)| Unsettled {
+            function: function.path(),
+            since,
+        });
         Self {
             partition: live.partition,
             in_flight: tally.in_flight.into(),
             waiting: u64::from(tally.granted) + u64::from(tally.waiting),
+            backing_off: seen.backing_off,
+            in_fallback: seen.in_fallback,
+            settling: settling.collect(),
             // It may have been reopened.
             since: tally.closed_since.unwrap_or(began),
         }
     }
 
     fn calls(&self) -> u64 {
-        self.in_flight + self.waiting
+        self.in_flight + self.waiting + self.backing_off + self.in_fallback
+    }
+
+    /// What of it there is any of.
+    fn parts(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let parts = [
+            (self.in_flight, "in flight"),
+            (self.waiting, "waiting"),
+            (self.backing_off, "backing off"),
+            (self.in_fallback, "in a fallback"),
+        ];
+        parts.into_iter().filter(|(calls, _)| *calls > 0)
     }
 }
 
@@ -292,13 +331,15 @@ impl fmt::Display for Drained {
         for (at, left) in self.left.iter().enumerate() {
             let before = if at == 0 { ": " } else { "; " };
             write!(f, "{before}`{}`: ", left.partition.name())?;
-            match (left.in_flight, left.waiting) {
-                (in_flight, 0) => write!(f, "{in_flight} in flight")?,
-                (0, waiting) => write!(f, "{waiting} waiting")?,
-                (in_flight, waiting) => write!(f, "{in_flight} in flight and {waiting} waiting")?,
+            for (at, (calls, what)) in left.parts().enumerate() {
+                let before = if at == 0 { "" } else { " and " };
+                write!(f, "{before}{calls} {what}")?;
             }
-            let closed_for = self.ended.saturating_duration_since(left.since);
-            write!(f, ", closed for {}", Millis(closed_for))?;
+            let time_since = |since| Millis(self.ended.saturating_duration_since(since));
+            write!(f, ", closed for {}", time_since(left.since))?;
+            for Unsettled { function, since } in &left.settling {
+                write!(f, ", `{function}` settles for {}", time_since(*since))?;
+            }
         }
         Ok(())
     }

@@ -138,7 +138,7 @@ impl BulkheadError {
     pub fn body_ran(&self) -> bool {
         match self {
             Self::CallTimeout(_) => true,
-            Self::DeadlineExceeded(late) => late.ran().is_some(),
+            Self::DeadlineExceeded(late) => late.0.load.body_ran(),
             _ => false,
         }
     }
@@ -148,7 +148,7 @@ impl BulkheadError {
         match self {
             Self::Full(full) => Some(full.load),
             Self::WaitTimeout(late) => Some(late.0.load),
-            Self::DeadlineExceeded(late) => Some(late.0.load).filter(|load| load.ran().is_none()),
+            Self::DeadlineExceeded(late) => Some(late.0.load).filter(|load| load.is_one()),
             Self::Closed(closed) => Some(closed.load),
             Self::CallTimeout(_) | Self::BreakerOpen(_) => None,
         }
@@ -215,6 +215,15 @@ impl BulkheadError {
             origin,
             waited: nanos(waited),
             load: SmallLoad::of_a_body(ran),
+        }))
+    }
+
+    /// No answer in time, from the fallback either.
+    pub(crate) fn stopped_in_fallback(origin: Origin, body_ran: bool, took: Duration) -> Self {
+        Self::DeadlineExceeded(DeadlineExceeded(Late {
+            origin,
+            waited: 0,
+            load: SmallLoad::of_a_fallback(body_ran, took),
         }))
     }
 

@@ -7,17 +7,20 @@
 //! other's, and a frame does not outlive a poll, whatever unwinds. The price is a few thread-local writes a poll,
 //! and only for those that have something to say.
 //!
-//! [`due`] is the deadline, [`held`] are the permits, [`inside`] is what became of the calls inside, [`depth`] tells
-//! whether there is a permit at all; [`carried`] is all of it on its way to another task.
+//! [`due`] is the deadline, [`held`] are the permits, [`depth`] tells whether there is a permit at all, [`inside`] is what
+//! became of the calls inside, [`owner`] tells whether somebody retries; [`carried`] is all of it on its way to another
+//! task.
 
 mod carried;
 mod depth;
 mod due;
 mod held;
 mod inside;
+mod owner;
 
 pub(crate) use carried::Carried;
 pub(crate) use depth::{go_inside, standing};
 pub(crate) use due::{Setter, allow, apart, deadline, is_due, left_unasked, narrow, set, setter};
 pub(crate) use held::{Alive, Held, hold, holder};
 pub(crate) use inside::{Ended, Inside};
+pub(crate) use owner::{is_retrying, retrying};

@@ -7,6 +7,7 @@ use once_cell::race::OnceRef;
 use crate::breaker::{Breaker, BreakerPolicy};
 use crate::error::Origin;
 use crate::partition::{Live, Partition, State};
+use crate::retry::RetryPolicy;
 use crate::time::{self, Instant};
 
 /// An annotated function: its partition, its path, and the keys that are its own.
@@ -23,6 +24,7 @@ pub struct Function {
     margin: Option<Duration>,
     left: Option<Duration>,
     breaker: Option<BreakerPolicy>,
+    retry: Option<RetryPolicy>,
     /// Where its breaker is declared.
     site: (u32, u32),
     /// The way to its breaker, found once.
@@ -64,6 +66,7 @@ impl Function {
             margin: None,
             left: None,
             breaker: None,
+            retry: None,
             site: (0, 0),
             operation: OnceRef::new(),
         }
@@ -103,6 +106,14 @@ impl Function {
         }
     }
 
+    #[must_use]
+    pub const fn with_retry(self, retry: RetryPolicy) -> Self {
+        Self {
+            retry: Some(retry),
+            ..self
+        }
+    }
+
     /// Two functions of one module may have one path: methods of two types.
     #[must_use]
     pub const fn declared_at(self, line: u32, column: u32) -> Self {
@@ -136,6 +147,12 @@ impl Function {
             return Some(operation);
         }
         Some(self.operation.get_or_init(|| operation))
+    }
+
+    /// How often it is tried, if more than once.
+    #[must_use]
+    pub const fn retry(&self) -> Option<RetryPolicy> {
+        self.retry
     }
 
     pub(crate) fn partition(&self) -> &'static Partition {

@@ -40,19 +40,23 @@
 //! | take a deadline into a task | [`spawn`] |
 //! | read a deadline from a request, or send one along | `DeadlineLayer`, `PropagateDeadlineLayer`, with the feature `tower` |
 //! | stop calling what fails | the key `breaker`, or [`Policy::with_breaker`]; then [`Breaker`] |
+//! | try again what failed, at a bounded expense | the key `retry`, and [`Policy::with_retry_budget`] |
+//! | answer although the dependency does not | the key `fallback` |
+//! | let a body end although its caller has left | the key `settle` |
 //! | see what happens | [`snapshots`], [`Snapshot`], the feature `tracing` |
 //! | be told as it happens | [`subscribe`] an [`Observer`] |
 //! | check the whole program | [`verify`], one line in `main` or in a test; [`table`], for reviews |
 //! | return anything other than `Result<T, E>` | [`FromBulkheadError`], or the key `reject` |
 //!
-//! Two pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), and what
-//! [proxies and meshes](guide::behind_a_proxy) do with a rejection.
+//! Three pages of the [`guide`]: [where to put it](guide::where_do_i_put_it), when to
+//! [try again or answer otherwise](guide::retry_and_fallback), and what [proxies and meshes](guide::behind_a_proxy) do
+//! with a rejection.
 //!
 //! # What a call becomes
 //!
 //! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves while it
 //! waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is accounted for
-//! exactly once; [`Snapshot`] has the laws. Two errors can also tell of a body that was stopped: a call timeout
+//! exactly once; [`Snapshot`] has the laws. A call that is tried again counts once for each attempt. Two errors can also tell of a body that was stopped: a call timeout
 //! always does, an exceeded deadline if [`body_ran`](BulkheadError::body_ran) says so.
 //!
 //! Two clocks run apart: `wait` bounds the time in the queue, `timeout` the time of the body. A [`Deadline`] bounds
@@ -79,8 +83,8 @@
 //! * `serde`: `Overrides` from a file of any format that serde reads.
 //! * `test-util`: the module `test`, for the tests of those who use this crate.
 //! * `tracing`: events and a span.
-//!   - At `warn`: rejections, timeouts, and calls with a `margin` and no deadline, each at most once a second for each
-//!     partition; and a breaker that opens.
+//!   - At `warn`: rejections, timeouts, calls with a `margin` and no deadline, and retries that the budget does not
+//!     afford, each at most once a second for each partition; and a breaker that opens.
 //!   - At `info`: the other transitions of a breaker, a partition that is closed, drains or is reopened, and the end of a
 //!     saturation of a second or more. At `debug`: every other saturation. Where a subscriber takes `info`, partitions
 //!     are watched as for an [`Observer`] that wants saturation; one that is installed later than the first use of a
@@ -88,7 +92,7 @@
 //!   - The span `call` around the body of every guarded call, of the target `bulkhead_runtime::call` and
 //!     the level `debug`: it is detail of one request. It has the fields `partition`, `function` (none for
 //!     [`Partition::call`], [`run_blocking`](Partition::run_blocking) and the layer), `waited_ms` (in the queue),
-//!     `deadline_left_ms` (when the body starts; none without a deadline) and `attempt` (1: there are no retries yet).
+//!     `deadline_left_ms` (when the body starts; none without a deadline) and `attempt`, counted from 1.
 //!     It begins when the body starts, is entered while that is polled, and ends with it, before the permit is free: on
 //!     return, panic, timeout and cancellation. A rejected call has none, nor has a permit that is held by hand; with
 //!     the layer it ends with the head of the response. Where no subscriber wants it, a call allocates nothing for it
@@ -105,6 +109,7 @@
 extern crate self as bulkhead_runtime;
 
 mod admission;
+mod aftermath;
 mod breaker;
 mod call;
 mod configure;
@@ -122,6 +127,7 @@ mod outcome;
 mod partition;
 mod policy;
 mod registry;
+mod retry;
 mod snapshot;
 mod spawn;
 mod sync;
@@ -142,7 +148,7 @@ pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
 pub use deadline::{Deadline, Scope};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
-pub use drain::{Drain, Drained, Left, drain_all};
+pub use drain::{Drain, Drained, Left, Unsettled, drain_all};
 pub use error::{
     BreakerOpen, BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason,
     WaitTimeout,
@@ -156,6 +162,7 @@ pub use policy::{
     SmallestMax,
 };
 pub use registry::{Existing, RegisterError, partition, partitions, register, snapshots};
+pub use retry::{Fallbacks, Retries, RetryBudget, RetryPolicyError};
 pub use snapshot::{Rejected, Snapshot};
 pub use spawn::spawn;
 pub use table::{Table, table};
@@ -172,6 +179,9 @@ pub use web::tower::{self, BulkheadLayer};
 pub mod guide {
     #[doc = include_str!("../docs/where_do_i_put_it.md")]
     pub mod where_do_i_put_it {}
+
+    #[doc = include_str!("../docs/retry_and_fallback.md")]
+    pub mod retry_and_fallback {}
 
     #[doc = include_str!("../docs/behind_a_proxy.md")]
     pub mod behind_a_proxy {}

@@ -20,7 +20,7 @@ use crate::partition::{Live, Partition};
 use crate::registry::Conflict;
 
 #[cfg(feature = "tracing")]
-pub(crate) use events::Sampling;
+pub(crate) use events::{OneSampling, Sampling};
 pub(crate) use listeners::keep_in_view;
 use listeners::tell;
 pub(crate) use traced::Traced;
@@ -183,6 +183,15 @@ pub enum Event<'a> {
         /// Its path.
         function: &'static str,
     },
+    /// A call failed and was worth another attempt, and the [retry budget](crate::RetryBudget) of its partition was
+    /// spent: the caller gets the error as it is.
+    #[non_exhaustive]
+    BudgetSpent {
+        /// Whose budget.
+        partition: &'static Partition,
+        /// The path of the function.
+        function: &'static str,
+    },
     /// A call was admitted. Told to those only that [ask for it](Wants::with_admissions), and not in the mode
     /// [`Off`](crate::Mode::Off).
     #[non_exhaustive]
@@ -209,6 +218,7 @@ impl Event<'_> {
             | Self::Reopened { partition }
             | Self::Breaker { partition, .. }
             | Self::WithoutDeadline { partition, .. }
+            | Self::BudgetSpent { partition, .. }
             | Self::Admitted { partition, .. } => partition,
         }
     }
@@ -411,6 +421,18 @@ pub(crate) fn without_deadline(live: &Live, function: &'static Function) {
     #[cfg(feature = "tracing")]
     harmless(|| events::without_deadline(live, function));
     tell(|| Event::WithoutDeadline {
+        partition: live.partition,
+        function,
+    });
+}
+
+/// A retry that the budget did not afford.
+#[cold]
+pub(crate) fn budget_spent(live: &'static Live, function: &'static Function) {
+    let function = function.path();
+    #[cfg(feature = "tracing")]
+    harmless(|| events::budget_spent(live, function));
+    tell(|| Event::BudgetSpent {
         partition: live.partition,
         function,
     });

@@ -7,6 +7,7 @@ use once_cell::race::OnceRef;
 use tokio::time::Instant;
 
 use crate::admission::{Gate, Saturation, Watcher};
+use crate::aftermath::Aftermath;
 use crate::breaker::{Breaker, BreakerPolicy};
 use crate::call::{Call, Enter, Permit};
 use crate::error::BulkheadError;
@@ -81,11 +82,15 @@ pub(crate) struct Live {
     pub(crate) partition: &'static Partition,
     pub(crate) gate: Gate,
     breaker: OnceRef<'static, Breaker>,
-    /// Those of functions; grows when one of them is first called or asked for.
-    operations: StaticMutex<Vec<&'static Breaker>>,
+    operations: OnceRef<'static, Operations>,
+    /// Made when a call first needs it.
+    aftermath: OnceRef<'static, Aftermath>,
     #[cfg(feature = "tracing")]
     pub(crate) sampling: Sampling,
 }
+
+/// The breakers of functions; grows when one of them is first called or asked for.
+type Operations = StaticMutex<Vec<&'static Breaker>>;
 
 /// Nothing of the user's runs while it changes, so a panic leaves nothing half-done behind it.
 impl std::panic::RefUnwindSafe for State {}
@@ -118,7 +123,8 @@ impl Live {
             partition,
             gate: Gate::new(partition.declared.policy, partition),
             breaker: OnceRef::new(),
-            operations: StaticMutex::new(Vec::new()),
+            operations: OnceRef::new(),
+            aftermath: OnceRef::new(),
             #[cfg(feature = "tracing")]
             sampling: Sampling::default(),
         }));
@@ -141,14 +147,13 @@ impl Live {
 
     /// Whether nothing of it is under way.
     ///
-    /// Whatever else belongs to a call that is under way and holds no permit is to be asked for here. It is to be counted
-    /// before the permit is free, and when it has ended it says so by [`ended`](Self::ended).
+    /// A call that holds no permit, because it backs off or is in its fallback, is under way all the same: it is counted
+    /// from before its first permit on.
     pub(crate) fn is_idle(&self) -> bool {
-        self.gate.is_empty()
+        self.gate.is_empty() && self.aftermath_if_any().is_none_or(Aftermath::is_idle)
     }
 
     /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
-    #[expect(dead_code, reason = "all that can be under way is in the gate yet")]
     pub(crate) fn ended(&self) {
         if self.gate.is_closed() && self.is_idle() {
             idle::ended();
@@ -161,13 +166,36 @@ impl Live {
         self.breaker.get()
     }
 
+    /// What its calls do without a permit.
+    pub(crate) fn aftermath(&'static self) -> &'static Aftermath {
+        self.aftermath_if_any().unwrap_or_else(|| {
+            let make = || -> &'static Aftermath {
+                Box::leak(Box::new(Aftermath::new(self.partition.policy())))
+            };
+            self.aftermath.get_or_init(make)
+        })
+    }
+
+    /// The same, if any call has needed it.
+    pub(crate) fn aftermath_if_any(&self) -> Option<&'static Aftermath> {
+        self.aftermath.get()
+    }
+
+    /// It was closed: those that back off shall see that.
+    pub(crate) fn end_backoffs(&self) {
+        if let Some(aftermath) = self.aftermath_if_any() {
+            aftermath.wake_sleepers();
+        }
+    }
+
     /// That of a function; made when it is first asked for.
     pub(crate) fn operation(
         &'static self,
         function: &'static Function,
         policy: BreakerPolicy,
     ) -> &'static Breaker {
-        let mut operations = self.operations.lock();
+        let none = || -> &'static Operations { Box::leak(Box::new(StaticMutex::new(Vec::new()))) };
+        let mut operations = self.operations.get_or_init(none).lock();
         if let Some(known) = operations.iter().find(|known| known.is_of(function)) {
             return known;
         }
@@ -422,6 +450,7 @@ impl Partition {
     pub fn close(&self) {
         let live = self.live();
         if live.gate.close() {
+            live.end_backoffs();
             observer::closed(live);
         }
     }

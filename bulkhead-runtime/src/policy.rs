@@ -16,6 +16,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::breaker::BreakerPolicy;
+use crate::retry::RetryBudget;
 pub use error::PolicyError;
 pub(crate) use measured::{DEFAULT_SHED, Rate};
 pub use measured::{Measured, SmallestMax};
@@ -42,7 +43,7 @@ pub const MAX_NAME: usize = 64;
 pub(crate) const DEFAULT_STATUS: u16 = 503;
 
 /// What a partition was declared with: its permits, its queue and the longest wait in it, the status of its
-/// rejections, what was measured for it, and its breaker.
+/// rejections, what was measured for it, its breaker, and its budget for retries.
 ///
 /// A policy is legal by construction. In a `const` or `static` an illegal one does not compile; at
 /// run time [`Policy::new`] panics, and [`Policy::checked`] returns an error instead.
@@ -66,6 +67,7 @@ pub struct Policy {
     status: u16,
     measured: Option<Measured>,
     breaker: Option<BreakerPolicy>,
+    retry_budget: Option<RetryBudget>,
 }
 
 /// The settings of a policy before anybody has checked them. Public for the expansion of the macros only.
@@ -84,6 +86,7 @@ pub struct Settings {
     pub status: u16,
     pub measured: Option<Measured>,
     pub breaker: Option<BreakerPolicy>,
+    pub retry_budget: Option<RetryBudget>,
 }
 
 impl Settings {
@@ -97,6 +100,7 @@ impl Settings {
         status: DEFAULT_STATUS,
         measured: None,
         breaker: None,
+        retry_budget: None,
     };
 }
 
@@ -331,6 +335,33 @@ impl Policy {
         .validated()
     }
 
+    /// Bounds the retries of all its functions together.
+    ///
+    /// A partition whose functions retry, and that is given no budget, has that of [`RetryBudget::new`].
+    ///
+    /// # Panics
+    /// When one of its values is out of range; in a `const` that is a compile error.
+    #[must_use]
+    #[track_caller]
+    pub const fn with_retry_budget(self, budget: RetryBudget) -> Self {
+        match self.checked_retry_budget(budget) {
+            Ok(policy) => policy,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// [`Policy::with_retry_budget`] for numbers that arrive at run time.
+    ///
+    /// # Errors
+    /// When one of its values is out of range.
+    pub const fn checked_retry_budget(self, budget: RetryBudget) -> Result<Self, PolicyError> {
+        Self {
+            retry_budget: Some(budget),
+            ..self
+        }
+        .validated()
+    }
+
     /// The same policy with another `max`, if all the rest still fits.
     pub(crate) const fn resized(self, max: u32) -> Result<Self, PolicyError> {
         // What was measured is advice for those who declare, and no reason to refuse an operator.
@@ -371,6 +402,11 @@ impl Policy {
             && let Err(error) = breaker.checked()
         {
             return Err(PolicyError::Breaker(error));
+        }
+        if let Some(budget) = self.retry_budget
+            && let Err(error) = budget.checked()
+        {
+            return Err(PolicyError::Retry(error));
         }
         match self.measured {
             Some(measured) => match measured.check(self.max, self.queue, self.wait) {
@@ -429,6 +465,12 @@ impl Policy {
         self.breaker
     }
 
+    /// Its budget for retries, if it was given one.
+    #[must_use]
+    pub const fn retry_budget(&self) -> Option<RetryBudget> {
+        self.retry_budget
+    }
+
     /// For the expansion only, which checks each value under its own span and would otherwise
     /// report a mistake twice.
     pub(crate) const fn unchecked(settings: Settings) -> Self {
@@ -441,6 +483,7 @@ impl Policy {
             status,
             measured,
             breaker,
+            retry_budget,
         } = settings;
         Self {
             max,
@@ -451,6 +494,7 @@ impl Policy {
             status,
             measured,
             breaker,
+            retry_budget,
         }
     }
 }
@@ -476,6 +520,9 @@ impl fmt::Display for Policy {
         }
         if let Some(breaker) = self.breaker {
             write!(f, ", {breaker}")?;
+        }
+        if let Some(retry_budget) = self.retry_budget {
+            write!(f, ", {retry_budget}")?;
         }
         Ok(())
     }

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 pub use inventory;
 
-pub use crate::call::{Answer, Ask, Contract, Guards, guard, guard_timed, once};
+pub use crate::call::{
+    Again, Answer, Ask, Contract, Guards, Once, Seen, SeenWhole, Settles, Stays, Unanswered,
+    UnansweredWhole, again, guard, guard_timed, guard_whole, guard_whole_or, instead, once,
+    receive_again,
+};
 use crate::dependency::Dependency;
 pub use crate::dependency::{DeclaredDependency, DependencyRegistration};
 pub use crate::function::{BreakerRegistration, Function};
@@ -13,6 +17,7 @@ pub use crate::partition::{Declared, State};
 use crate::policy::{DEFAULT_SHED, Measured, Policy, Rate};
 pub use crate::policy::{Settings, check};
 pub use crate::registry::Registration;
+pub use crate::retry::RetryPolicy;
 
 /// A policy whose values are checked one by one elsewhere.
 #[must_use]

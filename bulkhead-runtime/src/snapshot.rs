@@ -4,10 +4,12 @@ use std::iter::Sum;
 use std::time::Duration;
 
 use crate::admission::Tally;
+use crate::aftermath::{Aftermath, Seen};
 use crate::breaker::{Breaker, BreakerSnapshot};
 use crate::mode::Mode;
 use crate::outcome::Outcomes;
 use crate::partition::Live;
+use crate::retry::{Fallbacks, Retries};
 
 /// Every count of a partition at one moment.
 ///
@@ -76,10 +78,31 @@ pub struct Snapshot {
     pub would_wait: u64,
     /// How the admitted calls ended.
     pub outcomes: Outcomes,
+    /// Calls that wait to try again, without a permit.
+    pub backing_off: u64,
+    /// What became of the attempts after a call's first. Each is also counted as what it was, like any other: the
+    /// counts above are of attempts, and not of calls.
+    pub retries: Retries,
+    /// Calls whose fallback runs, without a permit.
+    pub in_fallback: u64,
+    /// What became of fallbacks.
+    pub fallbacks: Fallbacks,
     /// The moving mean of the time from permit to end, queueing not included; zero before the first
     /// call that is timed has ended. Of calls that succeed one in 64 is timed, and each call that is
     /// admitted after one that did not succeed.
     pub mean_call: Duration,
+}
+
+impl Snapshot {
+    /// Attempts for each call that was admitted at all: 1 where nothing was retried, and 2 where everything was, once.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of two counts")]
+    pub fn attempts_per_call(&self) -> f64 {
+        match self.admitted.saturating_sub(self.retries.made) {
+            0 => 1.0,
+            calls => self.admitted as f64 / calls as f64,
+        }
+    }
 }
 
 /// Calls whose body never started, by reason.
@@ -154,6 +177,13 @@ impl Snapshot {
             breaker_open,
             closed,
         };
+        let aftermath = live.aftermath_if_any();
+        let Seen {
+            backing_off,
+            retries,
+            in_fallback,
+            fallbacks,
+        } = aftermath.map(Aftermath::seen).unwrap_or_default();
         let admitted = in_flight + outcomes.total();
         Self {
             name: declared.name,
@@ -178,6 +208,10 @@ impl Snapshot {
             would_reject,
             would_wait,
             outcomes,
+            backing_off,
+            retries,
+            in_fallback,
+            fallbacks,
             mean_call: mean,
         }
     }

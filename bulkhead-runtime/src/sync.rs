@@ -15,7 +15,7 @@ use std::sync::MutexGuard as StdGuard;
 use std::sync::atomic::{AtomicBool, AtomicU32 as Unexplored};
 
 pub(crate) use these::MutexGuard;
-pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(crate) use these::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// A lock that does not know poisoning.
 ///

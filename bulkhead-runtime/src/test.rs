@@ -283,14 +283,16 @@ pub fn expect(partition: &Partition) -> Expect {
 pub struct Expect(Snapshot);
 
 impl Expect {
-    /// Nothing is in flight, nobody waits, and every permit is back.
+    /// Nothing is in flight, nobody waits, backs off or is in a fallback, and every permit is back.
     ///
     /// # Panics
     /// When it is not so.
     #[track_caller]
     pub fn is_idle(&self) -> &Self {
         let Snapshot { max, .. } = self.0;
-        self.in_flight(0).waiting(0).headroom(max)
+        self.in_flight(0).waiting(0).headroom(max);
+        self.is("backing off", self.0.backing_off, 0);
+        self.is("in a fallback", self.0.in_fallback, 0)
     }
 
     /// So many bodies run, or are about to: granted permits count.
@@ -339,6 +341,28 @@ impl Expect {
             Reason::CallTimeout => outcomes.timed_out,
         };
         self.is(&format!("ended as {reason}"), found, expected)
+    }
+
+    /// So many attempts after the first of their call started.
+    ///
+    /// # Panics
+    /// When there is another number of them.
+    #[track_caller]
+    pub fn retried(&self, expected: u64) -> &Self {
+        self.is("retried", self.0.retries.made, expected)
+    }
+
+    /// So many calls were answered by their fallback.
+    ///
+    /// # Panics
+    /// When there is another number of them.
+    #[track_caller]
+    pub fn answered_by_fallback(&self, expected: u64) -> &Self {
+        self.is(
+            "answered by their fallback",
+            self.0.fallbacks.answered,
+            expected,
+        )
     }
 
     /// No call was rejected.
@@ -430,6 +454,10 @@ impl fmt::Display for Counts<'_> {
             abandoned,
             rejected,
             outcomes,
+            backing_off,
+            retries,
+            in_fallback,
+            fallbacks,
             ..
         } = self.0;
         let Outcomes {
@@ -450,13 +478,31 @@ impl fmt::Display for Counts<'_> {
         )?;
         writeln!(
             f,
-            "  rejected  {} full, {} wait timeout, {} deadline, {} closed",
-            rejected.full, rejected.wait_timeout, rejected.deadline, rejected.closed
+            "  rejected  {} full, {} wait timeout, {} deadline, {} breaker open, {} closed",
+            rejected.full,
+            rejected.wait_timeout,
+            rejected.deadline,
+            rejected.breaker_open,
+            rejected.closed
         )?;
-        write!(
+        writeln!(
             f,
             "  outcomes  {success} success, {failure} failure, {ignored} ignored, {timed_out} timed out, \
              {panicked} panicked, {cancelled} cancelled"
+        )?;
+        writeln!(
+            f,
+            "  retries   {} made, {} rejected, {} abandoned, {} not afforded, {} without time, {backing_off} backing off",
+            retries.made,
+            retries.rejected,
+            retries.abandoned,
+            retries.budget_spent,
+            retries.out_of_time
+        )?;
+        write!(
+            f,
+            "  fallback  {} answered, {} unanswered, {in_fallback} under way",
+            fallbacks.answered, fallbacks.unanswered
         )
     }
 }

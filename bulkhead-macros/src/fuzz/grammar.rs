@@ -12,11 +12,13 @@ pub(super) const MINUS_ONE: &str = "minus_one";
 
 const KEYS: &str = "
     name ¦ max ¦ queue ¦ wait ¦ timeout ¦ reject ¦ classify ¦ crate ¦ r#max ¦ reserve ¦ per_key ¦
-    measured ¦ status ¦ capacity ¦ spare ¦ replicas ¦ deadline ¦ margin ¦ breaker ¦ slow
+    measured ¦ status ¦ capacity ¦ spare ¦ replicas ¦ deadline ¦ margin ¦ breaker ¦ slow ¦
+    retry ¦ fallback ¦ fallback ¦ settle ¦ retry_budget ¦ idempotent ¦ attempts
 ";
 const KEYS_INSIDE: &str = "
     rate ¦ mean ¦ shed ¦ shed ¦ max ¦ rps ¦ measured ¦ crate ¦ failure_rate ¦ slow_rate ¦ slow ¦ window ¦
-    min_calls ¦ consecutive ¦ open_for ¦ max_open_for ¦ probes ¦ timeout ¦ reset_timeout ¦ breaker
+    min_calls ¦ consecutive ¦ open_for ¦ max_open_for ¦ probes ¦ timeout ¦ reset_timeout ¦ breaker ¦ idempotent ¦
+    attempts ¦ backoff ¦ cap ¦ when ¦ ratio ¦ min ¦ max_retries ¦ settle ¦ retry
 ";
 const NO_KEYS: &str = "
     mx ¦ limit ¦ max_wait ¦ größe ¦ self ¦ Self ¦ fn ¦ _ ¦ report ¦ r#fn ¦ static ¦ minus_one
@@ -33,6 +35,9 @@ const VALUES: &str = r##"
     4 + ¦ - ¦ ! ¦ & ¦ | ¦ || ¦ f() ¦ 4 5 ¦ 4 4 4 ¦ match ¦ 'a ¦ .. ¦ a. ¦ x as ¦ &mut ¦ return ¦
     1% ¦ 0.5% ¦ 100 % ¦ -1% ¦ 1ms% ¦ 1u8% ¦ 1e1% ¦ 0.00001% ¦ "1%" ¦ "1"% ¦ LIMIT % ¦ 1 % 2 ¦ 0.01 ¦
     invisible(1)% ¦ minus_one % ¦ % ¦ 1 percent ¦ 0.5 ¦ 0.0001 ¦ 4294967296 ¦
+    cached(a, error) ¦ self.stale(&a, error) ¦ cached(error).await ¦ cached(b)? ¦ invisible(cached(w, error)) ¦
+    cached(self::a, error) ¦ a.b.c(x, y) ¦ cached(format!("{a}{error}")) ¦ |error| cached(error) ¦ async { 1 } ¦
+    cached!(error) ¦ error ¦ is_transient ¦ |e| e.is_transient() ¦ idempotent ¦
     #[cfg(x)] 4 ¦ (4) ¦ [1, 2] ¦ 4; ¦ ? 4 ¦ self ¦ "a" "b" ¦ é ¦ move ¦ async {}
 "##;
 const PATHS: &str = "
@@ -60,6 +65,7 @@ pub(super) fn list() -> impl Strategy<Value = String> {
     let entry = prop_oneof![
         12 => (key(), value()).prop_map(|(key, value)| format!("{key} = {value}")),
         1 => key().prop_map(str::to_owned),
+        1 => any("settle ¦ settle ¦ settle = true ¦ settle() ¦ settle: ¦ settle retry ¦ settle max = 4").prop_map(str::to_owned),
         1 => key().prop_map(|key| format!("{key} =")),
         1 => (key(), value(), any("¦ : ¦ == ¦ => ¦ = = ¦ ::"))
             .prop_map(|(key, value, between)| format!("{key} {between} {value}")),
@@ -74,7 +80,11 @@ pub(super) fn list() -> impl Strategy<Value = String> {
     let correct = option::of(any(
         "name = \"x\", max = 4, ¦ CHECKOUT, ¦ capacity = 30, replicas = 4, ¦
          name = \"x\", max = 4, measured(rate = 40, mean = 80ms), ¦ CHECKOUT, deadline = 3s, margin = 150ms, ¦
-         name = \"x\", max = 4, timeout = 2s, breaker(),",
+         name = \"x\", max = 4, timeout = 2s, breaker(), ¦ CHECKOUT, fallback = cached(a, error), ¦
+         CHECKOUT, retry(idempotent, attempts = 3, backoff = 40ms, when = is_transient), ¦
+         name = \"x\", max = 4, settle, timeout = 2s, deadline = 9s,
+             retry(idempotent, attempts = 2, backoff = 40ms, cap = 1s, when = |e| e.f()), fallback = cached(a, w, error), ¦
+         name = \"x\", max = 4, retry_budget(ratio = 20%, min = 3, window = 10s),",
     ));
     (correct, entries).prop_map(|(correct, entries)| {
         let mut list = correct.unwrap_or_default().to_owned();
@@ -91,11 +101,12 @@ fn list_inside() -> impl Strategy<Value = String> {
     let entry = prop_oneof![
         6 => (key, any(VALUES)).prop_map(|(key, value)| format!("{key} = {value}")),
         1 => any(VALUES).prop_map(str::to_owned),
+        1 => any("idempotent").prop_map(str::to_owned),
         1 => any(PATHS).prop_map(str::to_owned),
         1 => any(NOISE).prop_map(str::to_owned),
     ];
     (
-        any("measured ¦ measured ¦ breaker ¦ breaker ¦ measured = ¦ breaker: ¦ max"),
+        any("measured ¦ measured ¦ breaker ¦ breaker ¦ retry ¦ retry ¦ retry_budget ¦ measured = ¦ breaker: ¦ settle ¦ max"),
         vec((entry, any(SEPARATORS)), 0..4),
         any("() ¦ () ¦ () ¦ [] ¦ {}"),
     )
@@ -124,7 +135,8 @@ const ARGUMENTS: &str = "
      ¦ &self ¦ self: Arc<Self> ¦ &'a mut self, a: u32 ¦ a: u32, b: T ¦ (a, mut b): (u8, u8) ¦
     State(app): State<App>, [x, .., y]: [u8; 4] ¦ #[cfg(x)] a: u8, #[cfg_attr(x, cfg(y))] b: u8 ¦
     _: u8, _guard: Guard, Unit: Unit ¦ w @ R { z, .. }: R ¦ a: impl Fn(u8) -> u8 ¦ a: u8, ... ¦
-    a: invisible(u8) ¦ a ¦ a: , b ¦ 1
+    a: invisible(u8) ¦ a ¦ a: , b ¦ 1 ¦ mut a: &mut u8, error: u8 ¦ mut self: Pin<&mut Self>, mut a: &'a str ¦
+    ref a: String, (ref mut b, _): (u8, &mut u8) ¦ self, a: Cow<'_, str>, b: impl Fn(&u8) -> &u8
 ";
 const OUTPUTS: &str = "
      ¦ -> Result<u32, E> ¦ -> Result<impl Iterator<Item = Vec<u8>> + 'a, E> ¦ -> impl Sized ¦

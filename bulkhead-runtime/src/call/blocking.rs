@@ -6,6 +6,7 @@ use std::pin::pin;
 
 use tokio::task::{JoinError, spawn_blocking};
 
+use super::attempt::Attempt;
 use super::permit::ByHand;
 use super::run::Terms;
 use crate::error::BulkheadError;
@@ -24,7 +25,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     };
     let terms = Terms::of(partition.live(), None);
     // Here, where the span that it belongs to is entered: on the thread that works none is.
-    let traced = Traced::begin(terms.origin, waited);
+    let traced = Traced::begin(terms.origin, waited, Attempt::ONLY);
     let working = Working {
         work,
         traced,

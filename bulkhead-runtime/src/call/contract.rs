@@ -73,8 +73,7 @@ where
             bounds
         } else {
             let bounds = Bounds::of(function);
-            let own = bounds.0.filter(|(_, setter)| *setter > frame::setter());
-            this.run.as_mut().bounds(function.longest(), own);
+            this.run.as_mut().bounds(function.longest(), bounds.own());
             *this.bounded.insert(bounds)
         };
         let _set = bounds.0.map(|(by, setter)| frame::set(by, setter));
@@ -86,11 +85,17 @@ where
 
 /// The deadline of a call that has begun, if it has another than its caller; and who has set it.
 #[derive(Debug, Clone, Copy)]
-struct Bounds(Option<(Instant, Setter)>);
+pub(super) struct Bounds(pub(super) Option<(Instant, Setter)>);
 
 impl Bounds {
+    /// The deadline, if it is the call's own. Not to be asked inside of it.
+    pub(super) fn own(self) -> Option<(Instant, Setter)> {
+        let Self(bounds) = self;
+        bounds.filter(|(_, setter)| *setter > frame::setter())
+    }
+
     /// Of a call that begins now.
-    fn of(function: &'static Function) -> Self {
+    pub(super) fn of(function: &'static Function) -> Self {
         if !function.has_deadline_keys() {
             return Self(None);
         }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
+use super::attempt::Attempt;
 use super::contract::ContractGuarded;
 use super::run::{Limit, Run, Terms, give_back, poll_body, reject};
 use super::side::Alone;
@@ -173,12 +174,15 @@ where
                         }
                         Err(rejection) => {
                             this.body.set(None);
-                            let error = reject(live, origin, rejection);
+                            let error = reject(live, origin, Attempt::ONLY, rejection);
                             return Poll::Ready(judge(Ask::Reject(error)).rejected());
                         }
                     }
                 };
-                (flight, Traced::begin(this.function.origin(live), None))
+                (
+                    flight,
+                    Traced::begin(this.function.origin(live), None, Attempt::ONLY),
+                )
             }
         };
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();

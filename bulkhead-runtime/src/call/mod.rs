@@ -7,21 +7,28 @@
 //! function makes of a rejection.
 
 mod answer;
+mod attempt;
 mod blocking;
 mod contract;
 mod entering;
 mod future;
 mod guard;
 mod permit;
+mod repeat;
 mod run;
 mod side;
+mod whole;
 
 pub use answer::{Answer, Ask};
+pub(crate) use attempt::Attempt;
+pub use attempt::{Again, Once, Settles, Stays};
 pub(crate) use blocking::run_blocking;
 pub use future::{Call, Unclassified};
 pub use guard::{Contract, Guards, guard, guard_timed, once};
 pub use permit::{Enter, Permit};
+pub use repeat::{Seen, SeenWhole, Unanswered, UnansweredWhole, again, instead, receive_again};
 #[cfg(feature = "tower")]
 pub(crate) use run::{Run, Terms};
 #[cfg(feature = "tower")]
 pub(crate) use side::Boxed;
+pub use whole::{guard_whole, guard_whole_or};

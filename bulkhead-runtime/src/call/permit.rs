@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
+use super::attempt::Attempt;
 use super::entering;
 use super::run::{Terms, reject};
 use super::side::Boxed;
@@ -49,7 +50,12 @@ impl Permit<'_> {
         };
         match entered {
             Ok(by_hand) => Ok(Self::new(by_hand)),
-            Err(rejection) => Err(reject(live, Terms::of(live, None).origin, rejection)),
+            Err(rejection) => Err(reject(
+                live,
+                Terms::of(live, None).origin,
+                Attempt::ONLY,
+                rejection,
+            )),
         }
     }
 
@@ -193,7 +199,7 @@ impl Enter<'_> {
                 };
                 Ok((by_hand, passage.waited))
             }
-            Err(rejection) => Err(reject(this.live, terms.origin, rejection)),
+            Err(rejection) => Err(reject(this.live, terms.origin, Attempt::ONLY, rejection)),
         })
     }
 }

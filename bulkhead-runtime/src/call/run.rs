@@ -2,6 +2,7 @@
 
 mod calm;
 mod limit;
+mod settled;
 
 use std::future::Future;
 use std::mem;
@@ -13,7 +14,9 @@ use pin_project_lite::pin_project;
 
 pub(super) use calm::Calm;
 pub(super) use limit::Limit;
+pub(super) use settled::Settled;
 
+use super::attempt::Attempt;
 use super::entering;
 use super::side::{Alone, Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
@@ -26,9 +29,21 @@ use crate::partition::Live;
 use crate::time::{self, Instant, Timer};
 
 /// Rejects: makes the error and tells of it.
+///
+/// A retry that is rejected is nothing to a call around it: its caller sees the failure before, and that is what became
+/// of it.
 #[cold]
-pub(super) fn reject(live: &'static Live, origin: Origin, rejection: Rejection) -> BulkheadError {
-    Ended::note_rejected();
+pub(super) fn reject(
+    live: &'static Live,
+    origin: Origin,
+    attempt: Attempt,
+    rejection: Rejection,
+) -> BulkheadError {
+    if attempt.is_retry() {
+        live.aftermath().retry_rejected();
+    } else {
+        Ended::note_rejected();
+    }
     let holder = live.holder().and_then(|held| held.function);
     let error = BulkheadError::rejected(origin, rejection, holder);
     observer::rejected(live, &error);
@@ -268,13 +283,41 @@ impl<F: Future> Run<F, Watched> {
 
 impl<F: Future, S: Side> Run<F, S> {
     pub(crate) fn new(body: F) -> Self {
+        Self::new_under(body, S::default())
+    }
+
+    pub(super) fn new_under(body: F, side: S) -> Self {
         Self {
             body: Some(body),
             timer: Timer::default(),
-            side: S::default(),
+            side,
             stage: Stage::Entering(Entry::default()),
             alive: None,
         }
+    }
+
+    /// One that has its permit, and has not been polled.
+    fn underway(body: F, side: S, running: Running) -> Self {
+        Self {
+            body: Some(body),
+            timer: Timer::default(),
+            side,
+            stage: Stage::Running(running),
+            alive: None,
+        }
+    }
+
+    /// The same as [`poll`](Self::poll), for those that have to know what was made of the returned value.
+    pub(super) fn poll_judged(
+        self: Pin<&mut Self>,
+        terms: Terms,
+        verdict: impl FnOnce(&F::Output) -> Verdict,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(F::Output, Verdict), BulkheadError>> {
+        let end = |returned, verdict, flight, side: &mut S| {
+            (give_back(returned, verdict, flight, side), verdict)
+        };
+        self.poll_to(terms, verdict, end, cx)
     }
 
     #[inline]
@@ -299,20 +342,24 @@ impl<F: Future, S: Side> Run<F, S> {
         let mut this = self.project();
         if let Stage::Entering(entry) = this.stage {
             let timer = this.timer.as_mut();
-            let entered = entering::poll(entry, this.side, &terms, None, true, timer, cx);
+            let attempt = this.side.attempt();
+            let may_queue = !attempt.is_retry();
+            let entered = entering::poll(entry, this.side, &terms, None, may_queue, timer, cx);
             match ready!(entered) {
                 Ok(passage) => {
+                    attempt.admitted(terms.live);
                     let is_bounded = terms.timeout.is_some()
                         || frame::is_due() && frame::left_unasked().is_none();
                     let began = this.side.began();
-                    let traced = Traced::begin(terms.origin, passage.waited);
+                    let traced = Traced::begin(terms.origin, passage.waited, attempt);
                     let running = Running::begin(passage, traced, began, is_bounded);
                     *this.stage = Stage::Running(running);
                 }
                 Err(rejection) => {
                     *this.stage = Stage::Over;
                     this.body.set(None);
-                    return Poll::Ready(Err(reject(terms.live, terms.origin, rejection)));
+                    let error = reject(terms.live, terms.origin, attempt, rejection);
+                    return Poll::Ready(Err(error));
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::attempt::{Attempt, Start};
 use crate::breaker::{Breaker, Look, Seen, Watch};
 use crate::frame::{self, Ended, Inside, Setter};
 use crate::outcome::Outcome;
@@ -47,6 +48,12 @@ pub(crate) trait Side: Default {
 
     /// How it ended. What is told first counts.
     fn end(&mut self, outcome: Outcome);
+
+    /// Which attempt of its call it is.
+    #[inline]
+    fn attempt(&self) -> Attempt {
+        Attempt::ONLY
+    }
 }
 
 /// A call that no breaker can watch.
@@ -110,6 +117,7 @@ pub(crate) struct Watched {
     /// What its drop means.
     means: Option<Outcome>,
     is_cut_short: bool,
+    attempt: Attempt,
     inside: Inside,
 }
 
@@ -138,6 +146,19 @@ pub(super) fn look(breakers: Breakers) -> Look {
 }
 
 impl Watched {
+    /// That of an attempt that begins.
+    pub(super) fn of(start: Start) -> Self {
+        let Start {
+            attempt,
+            longest,
+            own,
+        } = start;
+        let mut watched = Self::default();
+        watched.attempt = attempt;
+        watched.bounds(longest, own);
+        watched
+    }
+
     /// Notes the longest time that it can run, and the deadline that it has set by itself.
     pub(super) fn bounds(&mut self, longest: Option<Duration>, own: Option<(Instant, Setter)>) {
         self.longest = longest;
@@ -281,6 +302,11 @@ impl Side for Watched {
         if self.is_watched() {
             self.tell(outcome);
         }
+    }
+
+    #[inline]
+    fn attempt(&self) -> Attempt {
+        self.attempt
     }
 }
 

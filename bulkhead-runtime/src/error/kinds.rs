@@ -36,8 +36,37 @@ impl SmallLoad {
         }
     }
 
+    /// The same for a fallback that was stopped, after a body that ran or never did: marked by one waiting or none,
+    /// and one in flight.
+    pub(super) fn of_a_fallback(body_ran: bool, took: Duration) -> Self {
+        Self {
+            in_flight: 1,
+            waiting: body_ran.into(),
+            ..Self::of_a_body(took)
+        }
+    }
+
+    /// Whether it is a load at all.
+    pub(super) fn is_one(self) -> bool {
+        self.max > 0
+    }
+
+    /// What a body took, or a fallback.
+    fn took(self) -> Duration {
+        Duration::from_millis(self.mean_ms.into())
+    }
+
     pub(super) fn ran(self) -> Option<Duration> {
-        (self.max == 0).then(|| Duration::from_millis(self.mean_ms.into()))
+        (!self.is_one() && self.in_flight == 0).then(|| self.took())
+    }
+
+    /// How long a fallback took.
+    fn fell_back(self) -> Option<Duration> {
+        (!self.is_one() && self.in_flight == 1).then(|| self.took())
+    }
+
+    pub(super) fn body_ran(self) -> bool {
+        self.ran().is_some() || self.fell_back().is_some() && self.waiting == 1
     }
 }
 
@@ -152,8 +181,8 @@ pub struct WaitTimeout(pub(super) Late);
 pub struct DeadlineExceeded(pub(super) Late);
 
 impl DeadlineExceeded {
-    /// The time for which the body ran, in whole milliseconds; `None` when it never did. How full the partition
-    /// was is told only of a body that never ran.
+    /// The time for which the body ran, in whole milliseconds; `None` when it never did, and when it was a fallback that
+    /// the deadline stopped. How full the partition was is told only of a body that never ran.
     #[must_use]
     pub fn ran(&self) -> Option<Duration> {
         self.0.load.ran()
@@ -166,6 +195,17 @@ impl fmt::Display for Passed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let late = self.0;
         let (partition, waited) = (late.partition(), late.waited());
+        if let Some(took) = late.0.load.fell_back() {
+            let before = if late.0.load.body_ran() {
+                "a body that failed"
+            } else {
+                "a rejection"
+            };
+            return write!(
+                f,
+                "`{partition}` was stopped by its deadline, after {took:?} in its fallback, which followed {before}"
+            );
+        }
         match late.ran() {
             Some(ran) => write!(
                 f,

@@ -6,6 +6,7 @@ use super::depth;
 use super::due::{self, Setter};
 use super::held::{self, Distant};
 use super::inside::{self, Note};
+use super::owner;
 use crate::time::Instant;
 
 /// What a task takes along from where it was spawned.
@@ -14,6 +15,7 @@ pub(crate) struct Carried {
     deadline: Option<(Instant, Setter)>,
     held: Box<[Distant]>,
     note: Option<Arc<Note>>,
+    is_retrying: bool,
     is_inside: bool,
 }
 
@@ -24,7 +26,16 @@ impl Carried {
             deadline: due::deadline().map(|deadline| (deadline, due::setter())),
             held: held::distant(),
             note: inside::note_for_a_task(),
+            is_retrying: owner::is_retrying(),
             is_inside: depth::is_inside(),
+        }
+    }
+
+    /// The same for work that goes on although its caller has left: no deadline is its own.
+    pub(crate) fn without_deadline(self) -> Self {
+        Self {
+            deadline: None,
+            ..self
         }
     }
 
@@ -32,6 +43,7 @@ impl Carried {
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
         let _inside = self.is_inside.then(depth::go_inside);
         let _held = held::hold_distant(&self.held);
+        let _owner = owner::retrying(self.is_retrying);
         let _due = self
             .deadline
             .map(|(deadline, setter)| due::narrow(deadline, setter));

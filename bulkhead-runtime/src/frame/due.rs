@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64 as Unexplored, Ordering};
 use std::time::Duration;
 
-use super::{depth, held, inside};
+use super::{depth, held, inside, owner};
 use crate::time::{self, Instant};
 
 thread_local! {
@@ -149,7 +149,7 @@ impl Drop for Allowed {
 /// Runs foreign code that belongs to nobody's call: no deadline holds for it, and it holds nothing.
 pub(crate) fn apart<T>(run: impl FnOnce() -> T) -> T {
     let _restored = Restored(DUE.replace(Due::Never), SETTER.replace(Setter::NOBODY));
-    inside::apart(|| held::apart(|| depth::apart(run)))
+    inside::apart(|| held::apart(|| depth::apart(|| owner::apart(run))))
 }
 
 /// Puts back the deadline that was, also when the poll unwinds.

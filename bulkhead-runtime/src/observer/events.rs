@@ -12,8 +12,8 @@ use crate::registry::Conflict;
 use crate::sync::Mutex;
 use crate::time::{self, Instant};
 
-/// At most one rejection of a partition is told of in this time, one call timeout, and one call without a
-/// deadline.
+/// At most one rejection of a partition is told of in this time, one call timeout, one call without a deadline, and
+/// one retry that was not afforded.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Saturation for a moment is how a partition works; for so long it is worth a line.
@@ -22,6 +22,16 @@ const LONG: Duration = Duration::from_secs(1);
 /// What the events of one partition remember.
 #[derive(Default)]
 pub(crate) struct Sampling(Mutex<Windows>);
+
+/// The same for one kind of event.
+#[derive(Default)]
+pub(crate) struct OneSampling(Mutex<Window>);
+
+impl OneSampling {
+    fn tell(&self) -> Option<u64> {
+        self.0.lock().tell(time::now())
+    }
+}
 
 #[derive(Debug, Default)]
 struct Windows {
@@ -139,6 +149,17 @@ pub(super) fn without_deadline(live: &Live, function: &str) {
             function,
             suppressed,
             "`margin` without a deadline: nothing that it could shorten"
+        );
+    }
+}
+
+pub(super) fn budget_spent(live: &'static Live, function: &str) {
+    if let Some(suppressed) = live.aftermath().sampling.tell() {
+        tracing::warn!(
+            partition = live.partition.name(),
+            function,
+            suppressed,
+            "retry budget spent: failures are passed on as they are"
         );
     }
 }

@@ -9,14 +9,12 @@ use tracing::{Level, Span, debug_span, span};
 
 use super::events::millis;
 use crate::admission::Waited;
+use crate::call::Attempt;
 use crate::error::Origin;
 use crate::foreign::{drop_harmlessly, harmless};
 use crate::frame;
 use crate::function::Function;
 use crate::time;
-
-/// Retries will count further.
-const FIRST_ATTEMPT: u64 = 1;
 
 /// The span of one body, if anybody wants it; closed when it is dropped.
 ///
@@ -27,9 +25,9 @@ pub(crate) struct Traced(Option<Box<Span>>);
 impl Traced {
     /// Of a body that starts now, in the frame that it will be polled in.
     #[inline]
-    pub(crate) fn begin(origin: Origin, waited: Option<Waited>) -> Self {
+    pub(crate) fn begin(origin: Origin, waited: Option<Waited>, attempt: Attempt) -> Self {
         if Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current() {
-            Self::begin_if_wanted(origin, waited)
+            Self::begin_if_wanted(origin, waited, attempt)
         } else {
             Self(None)
         }
@@ -50,7 +48,7 @@ impl Traced {
 
     #[cold]
     #[inline(never)]
-    fn begin_if_wanted(origin: Origin, waited: Option<Waited>) -> Self {
+    fn begin_if_wanted(origin: Origin, waited: Option<Waited>, attempt: Attempt) -> Self {
         let mut traced = Self(None);
         harmless(|| {
             // The values are made only if the span is.
@@ -61,7 +59,7 @@ impl Traced {
                 function = origin.function.map(Function::path),
                 waited_ms = waited.map_or(0, |waited| millis(waited.time())),
                 deadline_left_ms = deadline_left_ms(),
-                attempt = FIRST_ATTEMPT,
+                attempt = attempt.number(),
             );
             if !span.is_disabled() {
                 traced.0 = Some(Box::new(span));

@@ -1,6 +1,7 @@
 //! Without the feature `tracing` no body has a span, and none costs anything.
 
 use crate::admission::Waited;
+use crate::call::Attempt;
 use crate::error::Origin;
 
 /// Nothing; it stands where the span of a body would be.
@@ -9,7 +10,7 @@ pub(crate) struct Traced;
 
 impl Traced {
     #[inline]
-    pub(crate) fn begin(_: Origin, _: Option<Waited>) -> Self {
+    pub(crate) fn begin(_: Origin, _: Option<Waited>, _: Attempt) -> Self {
         Self
     }
 

@@ -16,9 +16,11 @@ use super::rules::{
 use super::{MAX_PERMITS, MAX_QUEUE, Measured, Policy, PolicyError, Rate, Share};
 
 pub use contract::{
-    breaker_has_bound, consecutive, deadline, failure_rate, fits, has_no_breaker, margin,
-    margin_below_deadline, max_open_for, min_calls, open_for, policy_fits, policy_slow_is_reached,
-    probes, slow, slow_is_reached, slow_rate, window,
+    attempts, backoff, backoff_cap, breaker_has_bound, budget_window, consecutive, deadline,
+    failure_rate, fits, has_no_breaker, margin, margin_below_deadline, max_open_for, min,
+    min_calls, open_for, policy_fits, policy_retries_fit, policy_slow_is_reached, probes, ratio,
+    retries_fit, settle_has_no_breaker, settle_has_timeout, slow, slow_is_reached, slow_rate,
+    window,
 };
 
 /// `name`, under its value.

@@ -8,6 +8,7 @@ use super::rules::left;
 use super::text::{self, Text};
 use super::{MAX_NAME, MAX_PERMITS, MAX_QUEUE};
 use crate::breaker::BreakerPolicyError;
+use crate::retry::RetryPolicyError;
 
 /// What is wrong with a policy or a name.
 ///
@@ -77,6 +78,10 @@ pub enum PolicyError {
         wait: Duration,
         /// The longest time of the body, if that is bounded by itself.
         timeout: Option<Duration>,
+        /// How often it may run; 1 without retries.
+        attempts: u32,
+        /// The longest time between the attempts together; zero without retries.
+        backoffs: Duration,
         /// The longest time of everything.
         deadline: Duration,
         /// What of it reply and clean-up need.
@@ -107,6 +112,14 @@ pub enum PolicyError {
     /// The same, with the breaker of its partition.
     #[non_exhaustive]
     BreakerOfPartitionWithoutBound {
+        /// The name of the partition.
+        partition: &'static str,
+    },
+    /// A body that settles, under a breaker, and without a `timeout`.
+    SettleWithoutTimeout,
+    /// The same, with the breaker of its partition.
+    #[non_exhaustive]
+    SettleOfPartitionWithoutTimeout {
         /// The name of the partition.
         partition: &'static str,
     },
@@ -206,6 +219,8 @@ pub enum PolicyError {
     },
     /// A breaker with a value that is out of range.
     Breaker(BreakerPolicyError),
+    /// Retries, or a budget for them, with a value that is out of range.
+    Retry(RetryPolicyError),
     /// A name of no characters.
     NameEmpty,
     /// A name that begins or ends with white space.
@@ -298,19 +313,30 @@ impl PolicyError {
             Self::OverDeadline {
                 wait,
                 timeout: Some(timeout),
+                attempts,
+                backoffs,
                 deadline,
                 margin,
             } => {
-                let longest = wait.saturating_add(timeout);
+                let longest = wait
+                    .saturating_add(timeout.saturating_mul(attempts))
+                    .saturating_add(backoffs);
                 let text = text.str("a call can take up to ").duration(longest);
-                let text = if wait.is_zero() {
-                    text.str(" (`timeout`)")
-                } else {
-                    text.str(" (`wait` ")
-                        .duration(wait)
-                        .str(" + `timeout` ")
+                let text = match (wait.is_zero(), attempts) {
+                    (true, 1) => text.str(" (`timeout`)"),
+                    (true, _) => text.str(" ("),
+                    (false, _) => text.str(" (`wait` ").duration(wait).str(" + "),
+                };
+                let text = match (wait.is_zero(), attempts) {
+                    (true, 1) => text,
+                    (false, 1) => text.str("`timeout` ").duration(timeout).str(")"),
+                    _ => text
+                        .number(attempts as u64)
+                        .str(" × `timeout` ")
                         .duration(timeout)
-                        .str(")")
+                        .str(" + backoffs of ")
+                        .duration(backoffs)
+                        .str(")"),
                 };
                 let enough = match margin {
                     Some(margin) => longest.saturating_add(margin),
@@ -320,23 +346,60 @@ impl PolicyError {
                     .left(deadline, margin)
                     .str("; write `deadline = ")
                     .duration(enough)
-                    .str(if wait.is_zero() {
-                        "` or more, or a shorter `timeout`"
-                    } else {
-                        "` or more, or a shorter `wait` or `timeout`"
+                    .str(match attempts {
+                        1 => "` or more, or ",
+                        2 => "` or more, or no `retry`, or ",
+                        _ => "` or more, or fewer `attempts`, or ",
+                    })
+                    .str(match (wait.is_zero(), attempts) {
+                        (true, 1) => "a shorter `timeout`",
+                        (false, 1) => "a shorter `wait` or `timeout`",
+                        (true, _) => "a shorter `timeout` or `backoff`",
+                        (false, _) => "a shorter `wait`, `timeout` or `backoff`",
                     })
             }
             Self::OverDeadline {
                 wait,
                 timeout: None,
+                attempts: 1,
                 deadline,
                 margin,
+                ..
             } => text
                 .str("a call can wait for ")
                 .duration(wait)
                 .str(" (`wait`), and ")
                 .left(deadline, margin)
                 .str(": one that waited to the end could not run; write a longer `deadline`, or a shorter `wait`"),
+            Self::OverDeadline {
+                wait,
+                timeout: None,
+                backoffs,
+                deadline,
+                margin,
+                ..
+            } => {
+                let text = text
+                    .str("a call can wait for ")
+                    .duration(wait.saturating_add(backoffs));
+                let text = if wait.is_zero() {
+                    text.str(" (backoffs)")
+                } else {
+                    text.str(" (`wait` ")
+                        .duration(wait)
+                        .str(" + backoffs of ")
+                        .duration(backoffs)
+                        .str(")")
+                };
+                text.str(", and ")
+                    .left(deadline, margin)
+                    .str(": its last attempt could not run; write a longer `deadline`, or fewer `attempts`, or ")
+                    .str(if wait.is_zero() {
+                        "a shorter `backoff`"
+                    } else {
+                        "a shorter `wait` or `backoff`"
+                    })
+            }
             Self::SlowNotBelowDeadline {
                 slow,
                 deadline,
@@ -364,6 +427,13 @@ impl PolicyError {
                 .str("`")
                 .str(partition)
                 .str("` has a breaker, and this function neither a `timeout` nor a `deadline`: a call that hangs would never end, and the breaker would never see it; write for example `timeout = 2s` behind the path"),
+            Self::SettleWithoutTimeout => text.str(
+                "`settle` beside a `breaker` needs a `timeout`: no deadline stops a body that settles, so one that hangs would never end, and the breaker would never see it; write for example `timeout = 2s`",
+            ),
+            Self::SettleOfPartitionWithoutTimeout { partition } => text
+                .str("`")
+                .str(partition)
+                .str("` has a breaker, and `settle` needs a `timeout` under one: no deadline stops a body that settles, so one that hangs would never end, and the breaker would never see it; write for example `timeout = 2s`"),
             Self::ReserveNotBelowMax { reserve, max } => text
                 .str("`reserve = ")
                 .number(reserve as u64)
@@ -483,6 +553,7 @@ impl PolicyError {
                 .str("` leaves ")
                 .number(capacity.saturating_sub(spare) as u64),
             Self::Breaker(error) => error.text(),
+            Self::Retry(error) => error.text(),
             Self::StatusNotOurs { status } => text
                 .str("`status` must be 503 or 429, found ")
                 .number(status as u64)

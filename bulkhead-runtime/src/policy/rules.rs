@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{MAX_DURATION, MAX_NAME, MIN_DURATION, PolicyError};
+use crate::retry::RetryPolicy;
 
 pub(super) const fn check_wait(queue: u32, wait: Duration) -> Result<(), PolicyError> {
     if queue == 0 {
@@ -57,18 +58,24 @@ pub(super) const fn check_margin_below_deadline(
     }
 }
 
-/// The worst case, a call that waits to the end and then runs to the end. Without a `timeout` it only has to
-/// be able to start.
+/// The worst case: a call that waits to the end, and then runs to the end as often as it may, with the longest
+/// backoffs in between. Without a `timeout` its last attempt only has to be able to start.
 pub(super) const fn check_fits(
     wait: Duration,
     timeout: Option<Duration>,
+    retry: Option<RetryPolicy>,
     deadline: Duration,
     margin: Option<Duration>,
 ) -> Result<(), PolicyError> {
     let left = left(deadline, margin);
+    let (attempts, backoffs) = match retry {
+        Some(retry) => (retry.attempts(), retry.longest_backoffs()),
+        None => (1, Duration::ZERO),
+    };
+    let waits = wait.saturating_add(backoffs);
     let fits = match timeout {
-        Some(timeout) => !less(left, wait.saturating_add(timeout)),
-        None => less(wait, left),
+        Some(timeout) => !less(left, waits.saturating_add(timeout.saturating_mul(attempts))),
+        None => less(waits, left),
     };
     if fits {
         Ok(())
@@ -76,6 +83,8 @@ pub(super) const fn check_fits(
         Err(PolicyError::OverDeadline {
             wait,
             timeout,
+            attempts,
+            backoffs,
             deadline,
             margin,
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-const CAPACITY: usize = 320;
+const CAPACITY: usize = 400;
 
 /// A string of at most `CAPACITY` bytes. Only a very long name can make a message longer; it is cut off.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::{Run, Running, Stage, Terms, Unwinds, poll_body, reject};
 use crate::admission::Rejection;
 use crate::breaker::Breaker;
+use crate::call::attempt::Attempt;
 use crate::call::side::{Breakers, Side, Watched};
 use crate::error::BulkheadError;
 use crate::frame::{self, Ended, Setter};
@@ -73,7 +74,12 @@ impl<F: Future> Run<F, Watched> {
                     this.body.set(None);
                     drop(flight);
                     let rejection = Rejection::Open(retry_after);
-                    return Calm::Rejected(reject(terms.live, terms.origin, rejection));
+                    return Calm::Rejected(reject(
+                        terms.live,
+                        terms.origin,
+                        Attempt::ONLY,
+                        rejection,
+                    ));
                 }
             }
         };
@@ -86,7 +92,7 @@ impl<F: Future> Run<F, Watched> {
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
-        let in_flight = (flight, Traced::begin(terms.origin, None));
+        let in_flight = (flight, Traced::begin(terms.origin, None, Attempt::ONLY));
         let end = |output, verdict, flight, _: &mut Watching<'_>| (output, verdict, flight);
         let body = this.body.as_mut();
         let polled = poll_body(body, in_flight, &mut watching, verdict, end, cx);
@@ -143,7 +149,7 @@ fn enter_late(
     side.bounds(terms.origin.function.and_then(Function::longest), None);
     side.board(terms.breakers(), None, Some(time::now()))?;
     let _allowed = left.map(frame::allow);
-    Ok(Traced::begin(terms.origin, None))
+    Ok(Traced::begin(terms.origin, None, Attempt::ONLY))
 }
 
 /// Calls that began in the eras that are closed.

@@ -10,6 +10,7 @@ use crate::policy::rules::{
     check_mean_below_deadline, check_slow_below_deadline, check_timeout, check_wait, less,
 };
 use crate::policy::{MIN_DURATION, Policy, PolicyError};
+use crate::retry::{self, RetryBudget, RetryPolicy, RetryPolicyError};
 
 /// `deadline`, under its value.
 #[track_caller]
@@ -41,13 +42,40 @@ pub const fn fits(
     deadline: Duration,
     margin: Option<Duration>,
 ) {
+    fits_with(queue, wait, timeout, deadline, margin, None);
+}
+
+/// The same for a function that retries, whose `retry` is silent too where one of its values is wrong.
+#[track_caller]
+pub const fn retries_fit(
+    queue: u32,
+    wait: Duration,
+    timeout: Option<Duration>,
+    deadline: Duration,
+    margin: Option<Duration>,
+    retry: RetryPolicy,
+) {
+    if retry.checked().is_ok() {
+        fits_with(queue, wait, timeout, deadline, margin, Some(retry));
+    }
+}
+
+#[track_caller]
+const fn fits_with(
+    queue: u32,
+    wait: Duration,
+    timeout: Option<Duration>,
+    deadline: Duration,
+    margin: Option<Duration>,
+    retry: Option<RetryPolicy>,
+) {
     let wait = if queue > 0 { wait } else { Duration::ZERO };
     let in_order = match timeout {
         Some(timeout) => check_timeout(timeout).is_ok() && less(wait, timeout),
         None => true,
     };
     if in_order && check_wait(queue, wait).is_ok() && leaves_time(deadline, margin) {
-        demand(check_fits(wait, timeout, deadline, margin));
+        demand(check_fits(wait, timeout, retry, deadline, margin));
     }
 }
 
@@ -60,6 +88,31 @@ pub const fn policy_fits(
     margin: Option<Duration>,
 ) {
     fits(policy.queue(), policy.wait(), timeout, deadline, margin);
+    policy_is_in_time(policy, deadline, margin);
+}
+
+/// The same for a function that retries.
+#[track_caller]
+pub const fn policy_retries_fit(
+    policy: Policy,
+    timeout: Option<Duration>,
+    deadline: Duration,
+    margin: Option<Duration>,
+    retry: RetryPolicy,
+) {
+    retries_fit(
+        policy.queue(),
+        policy.wait(),
+        timeout,
+        deadline,
+        margin,
+        retry,
+    );
+    policy_is_in_time(policy, deadline, margin);
+}
+
+#[track_caller]
+const fn policy_is_in_time(policy: Policy, deadline: Duration, margin: Option<Duration>) {
     if let Some(measured) = policy.measured()
         && leaves_time(deadline, margin)
     {
@@ -160,6 +213,23 @@ pub const fn has_no_breaker(partition: &Partition) {
     }
 }
 
+/// A body that settles under a breaker of its own, under the word.
+#[track_caller]
+pub const fn settle_has_timeout() {
+    PolicyError::SettleWithoutTimeout.panic()
+}
+
+/// The same for the breaker of a partition that was declared elsewhere.
+#[track_caller]
+pub const fn settle_has_no_breaker(partition: &Partition) {
+    if partition.policy().breaker().is_some() {
+        PolicyError::SettleOfPartitionWithoutTimeout {
+            partition: partition.name(),
+        }
+        .panic()
+    }
+}
+
 /// `slow` against what bounds a call: `timeout`, or without one what the deadline leaves. Silent where one of
 /// the values is wrong by itself, or against another one.
 #[track_caller]
@@ -196,6 +266,58 @@ pub const fn policy_slow_is_reached(
         && let Some(slow) = settings.slow()
     {
         slow_is_reached(slow, timeout, deadline, margin);
+    }
+}
+
+/// `attempts`, under its value.
+#[track_caller]
+pub const fn attempts(attempts: u32) {
+    demand_of_retry(retry::check_attempts(attempts));
+}
+
+/// `backoff`, under its value.
+#[track_caller]
+pub const fn backoff(backoff: Duration) {
+    demand_of_retry(retry::check_backoff(backoff));
+}
+
+/// `cap`, under its value. Only what it is by itself counts where `backoff` is out of range.
+#[track_caller]
+pub const fn backoff_cap(cap: Duration, backoff: Duration) {
+    let backoff = if retry::check_backoff(backoff).is_ok() {
+        backoff
+    } else {
+        Duration::ZERO
+    };
+    demand_of_retry(retry::check_cap(Some(cap), backoff));
+}
+
+/// `ratio` in parts of a million, under its value; where `min` is left out, against what it is then.
+#[track_caller]
+pub const fn ratio(ppm: u32, min: Option<u32>) {
+    let min = match min {
+        Some(min) => min,
+        None => RetryBudget::new().min(),
+    };
+    demand_of_retry(retry::check_ratio(ppm, min));
+}
+
+/// `min`, under its value.
+#[track_caller]
+pub const fn min(min: u32) {
+    demand_of_retry(retry::check_min(min));
+}
+
+/// `window` of a budget, under its value.
+#[track_caller]
+pub const fn budget_window(window: Duration) {
+    demand_of_retry(retry::check_budget_window(window));
+}
+
+#[track_caller]
+const fn demand_of_retry(result: Result<(), RetryPolicyError>) {
+    if let Err(error) = result {
+        PolicyError::Retry(error).panic()
     }
 }
 
@@ -273,18 +395,87 @@ mod tests {
     }
 
     #[test]
+    fn all_attempts_and_all_backoffs_have_to_fit() {
+        let retry = RetryPolicy::new(3, 2 * MS);
+        // 1 + 3 × 2 + 2 + 4.
+        retries_fit(1, MS, Some(2 * MS), 13 * MS, None, retry);
+        retries_fit(1, MS, Some(2 * MS), 14 * MS, Some(MS), retry);
+        retries_fit(0, ZERO, Some(2 * MS), 12 * MS, None, retry);
+        retries_fit(1, MS, None, 8 * MS, None, retry);
+        let policy = Policy::new(1).with_queue(1, MS);
+        policy_retries_fit(policy, Some(2 * MS), 13 * MS, None, retry);
+        for wrong in [
+            RetryPolicy::new(1, 2 * MS),
+            RetryPolicy::new(11, 2 * MS),
+            RetryPolicy::new(3, ZERO),
+            RetryPolicy::new(3, 2 * MS).with_cap(MS),
+        ] {
+            retries_fit(1, MS, Some(2 * MS), 4 * MS, None, wrong);
+        }
+        backoff_cap(MS, ZERO);
+    }
+
+    #[test]
+    #[should_panic = "a call can take up to 1.94s (`wait` 40ms + 3 × `timeout` 600ms + backoffs of 100ms), and its deadline leaves 1.35s (`deadline` 1.5s less `margin` 150ms); write `deadline = 2.09s` or more, or fewer `attempts`, or a shorter `wait`, `timeout` or `backoff`"]
+    fn the_text_shows_the_worst_case() {
+        let retry = RetryPolicy::new(3, 40 * MS).with_cap(60 * MS);
+        retries_fit(
+            1,
+            40 * MS,
+            Some(600 * MS),
+            1_500 * MS,
+            Some(150 * MS),
+            retry,
+        );
+    }
+
+    #[test]
+    #[should_panic = "a call can take up to 1.24s (2 × `timeout` 600ms + backoffs of 40ms), and its `deadline` is 1.2s; write `deadline = 1.24s` or more, or no `retry`, or a shorter `timeout` or `backoff`"]
+    fn two_attempts_cannot_be_fewer() {
+        let retry = RetryPolicy::new(2, 40 * MS);
+        retries_fit(0, ZERO, Some(600 * MS), 1_200 * MS, None, retry);
+    }
+
+    #[test]
+    #[should_panic = "a call can wait for 13ms (`wait` 1ms + backoffs of 12ms), and its `deadline` is 13ms: its last attempt could not run; write a longer `deadline`, or fewer `attempts`, or a shorter `wait` or `backoff`"]
+    fn without_a_timeout_the_last_attempt_can_start() {
+        let retry = RetryPolicy::new(3, 4 * MS);
+        retries_fit(1, MS, None, 13 * MS, None, retry);
+    }
+
+    #[test]
     fn the_longest_text_is_not_cut_off() {
         let longest = Duration::new(31_535_999, 999_999_999);
+        for (attempts, end) in [
+            (1, "a shorter `wait` or `timeout`"),
+            (10, "a shorter `wait`, `timeout` or `backoff`"),
+        ] {
+            let error = PolicyError::OverDeadline {
+                wait: longest,
+                timeout: Some(longest),
+                attempts,
+                backoffs: longest,
+                deadline: longest,
+                margin: Some(longest),
+            };
+            assert!(error.to_string().ends_with(end), "{error}");
+        }
         let error = PolicyError::OverDeadline {
             wait: longest,
-            timeout: Some(longest),
+            timeout: None,
+            attempts: 10,
+            backoffs: longest,
             deadline: longest,
             margin: Some(longest),
         };
         assert!(
-            error.to_string().ends_with("a shorter `wait` or `timeout`"),
+            error.to_string().ends_with("a shorter `wait` or `backoff`"),
             "{error}"
         );
+        let error = PolicyError::SettleOfPartitionWithoutTimeout {
+            partition: "x234567890123456789012345678901234567890123456789012345678901234",
+        };
+        assert!(error.to_string().ends_with("`timeout = 2s`"), "{error}");
         let error = PolicyError::BreakerOfPartitionWithoutBound {
             partition: "x234567890123456789012345678901234567890123456789012345678901234",
         };

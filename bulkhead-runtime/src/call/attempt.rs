@@ -1,0 +1,276 @@
+//! One attempt of a call that may have several, or a fallback, or a body that settles.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use super::answer::{Answer, Ask};
+use super::repeat::Seen;
+use super::run::{Run, Settled, Terms};
+use super::side::Watched;
+use crate::error::BulkheadError;
+use crate::frame::Setter;
+use crate::function::Function;
+use crate::outcome::Verdict;
+use crate::partition::Live;
+use crate::time::{self, Instant, Stamp};
+
+/// Which attempt of its call it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    number: u8,
+    /// Whether there may be another.
+    is_of_owner: bool,
+}
+
+impl Attempt {
+    /// The one of a call that never tries again.
+    pub(crate) const ONLY: Self = Self {
+        number: 1,
+        is_of_owner: false,
+    };
+
+    /// Counted from 1.
+    pub(super) fn new(number: u32, is_of_owner: bool) -> Self {
+        Self {
+            number: u8::try_from(number).unwrap_or(u8::MAX),
+            is_of_owner,
+        }
+    }
+
+    #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "nobody is told"))]
+    pub(crate) const fn number(self) -> u8 {
+        self.number
+    }
+
+    pub(crate) const fn is_retry(self) -> bool {
+        self.number > 1
+    }
+
+    /// It has its permit.
+    #[inline]
+    pub(super) fn admitted(self, live: &'static Live) {
+        if self.is_of_owner {
+            self.tell(live);
+        }
+    }
+
+    #[cold]
+    fn tell(self, live: &'static Live) {
+        if self.is_retry() {
+            live.aftermath().retry_made();
+        } else {
+            live.aftermath().deposit(Stamp::of(time::now()));
+        }
+    }
+}
+
+impl Default for Attempt {
+    fn default() -> Self {
+        Self::ONLY
+    }
+}
+
+/// What an attempt begins with. Public for the expansion of the macros only.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    pub(super) attempt: Attempt,
+    pub(super) longest: Option<Duration>,
+    /// The deadline that the call has set by itself.
+    pub(super) own: Option<(Instant, Setter)>,
+}
+
+/// How an attempt ended.
+#[doc(hidden)]
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Ended<R> {
+    Returned(R, Verdict),
+    /// The body never ran.
+    Rejected(BulkheadError),
+    /// The body ran for its whole `timeout`.
+    TimedOut(BulkheadError),
+    /// The deadline passed while the body ran.
+    Late(BulkheadError),
+}
+
+impl<R> Ended<R> {
+    pub(super) fn of(result: Result<(R, Verdict), BulkheadError>) -> Self {
+        match result {
+            Ok((returned, verdict)) => Self::Returned(returned, verdict),
+            Err(error @ BulkheadError::CallTimeout(_)) => Self::TimedOut(error),
+            Err(error) if error.body_ran() => Self::Late(error),
+            Err(error) => Self::Rejected(error),
+        }
+    }
+}
+
+/// The bodies of a call, one for each attempt.
+#[doc(hidden)]
+pub trait Bodies {
+    type Body: Body;
+
+    /// Whether there can be a second one.
+    const REPEATS: bool;
+
+    fn next(&mut self) -> Self::Body;
+
+    /// Whether another attempt makes sense after this.
+    fn is_transient(&self, returned: &<Self::Body as Body>::Output) -> bool;
+}
+
+/// A body, and what becomes of it when its caller leaves.
+#[doc(hidden)]
+pub trait Body {
+    type Output;
+    type Attempt;
+
+    fn attempt(self, start: Start) -> Self::Attempt;
+}
+
+/// An attempt under way.
+#[doc(hidden)]
+pub trait Underway<R, J> {
+    fn poll_attempt(
+        self: Pin<&mut Self>,
+        function: &'static Function,
+        judge: &J,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<R>>;
+}
+
+/// One body, for a call that is made once.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Once<B>(Option<B>);
+
+impl<B: Body> Once<B> {
+    #[inline]
+    pub fn new(body: B) -> Self {
+        Self(Some(body))
+    }
+}
+
+impl<B: Body> Bodies for Once<B> {
+    type Body = B;
+
+    const REPEATS: bool = false;
+
+    fn next(&mut self) -> B {
+        self.0.take().expect("a call that is made once asks once")
+    }
+
+    fn is_transient(&self, _: &B::Output) -> bool {
+        false
+    }
+}
+
+/// As many bodies as it takes, and what is worth another.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Again<M, W> {
+    make: M,
+    when: W,
+}
+
+impl<M, W, B> Again<M, W>
+where
+    M: FnMut() -> B,
+    B: Body,
+    W: Fn(Seen<'_, B::Output>) -> bool,
+{
+    #[inline]
+    pub fn new(make: M, when: W) -> Self {
+        Self { make, when }
+    }
+}
+
+impl<M, W, B> Bodies for Again<M, W>
+where
+    M: FnMut() -> B,
+    B: Body,
+    W: Fn(Seen<'_, B::Output>) -> bool,
+{
+    type Body = B;
+
+    const REPEATS: bool = true;
+
+    fn next(&mut self) -> B {
+        (self.make)()
+    }
+
+    fn is_transient(&self, returned: &B::Output) -> bool {
+        (self.when)(Seen(returned))
+    }
+}
+
+/// A body that is dropped with its caller.
+#[doc(hidden)]
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the expansion of the macros builds it"
+)]
+pub struct Stays<F>(pub F);
+
+impl<F: Future> Body for Stays<F> {
+    type Output = F::Output;
+    type Attempt = Stay<F>;
+
+    #[inline]
+    fn attempt(self, start: Start) -> Stay<F> {
+        let Self(body) = self;
+        Stay {
+            run: Run::new_under(body, Watched::of(start)),
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    #[doc(hidden)]
+    #[derive(Debug)]
+    pub struct Stay<F> {
+        #[pin]
+        run: Run<F, Watched>,
+    }
+}
+
+impl<F, J> Underway<F::Output, J> for Stay<F>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    fn poll_attempt(
+        self: Pin<&mut Self>,
+        function: &'static Function,
+        judge: &J,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<F::Output>> {
+        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
+        let terms = Terms::of_function(function);
+        let polled = self.project().run.poll_judged(terms, verdict, cx);
+        polled.map(Ended::of)
+    }
+}
+
+/// A body that, once it has started, runs to its end although its caller has left.
+#[doc(hidden)]
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the expansion of the macros builds it"
+)]
+pub struct Settles<F>(pub F);
+
+impl<F: Future<Output: Send> + Send + 'static> Body for Settles<F> {
+    type Output = F::Output;
+    type Attempt = Settled<F>;
+
+    #[inline]
+    fn attempt(self, start: Start) -> Settled<F> {
+        let Self(body) = self;
+        Settled::new(body, Watched::of(start))
+    }
+}

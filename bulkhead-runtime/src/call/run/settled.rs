@@ -1,0 +1,186 @@
+//! A body that runs to its end on the runtime, also when its caller has left.
+//!
+//! Its caller waits for the permit, as every caller does. From then on body and permit belong to a task, and the caller
+//! waits for that: what stops the caller does not stop the task. Neither does a deadline, which says how long a
+//! *caller* has use for an answer; only the `timeout` of the function does.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+use tokio::task::{JoinError, JoinHandle};
+
+use super::{Limit, Run, Running, Terms, reject};
+use crate::admission::Entry;
+use crate::aftermath::Settling;
+use crate::call::answer::{Answer, Ask};
+use crate::call::attempt::{Ended, Underway};
+use crate::call::entering;
+use crate::call::side::{Side, Watched};
+use crate::frame::{self, Carried};
+use crate::function::Function;
+use crate::observer::Traced;
+use crate::time::{self, Instant, Timer};
+
+pin_project! {
+    /// The caller's side of it.
+    #[doc(hidden)]
+    pub struct Settled<F: Future> {
+        stage: Settlement<F>,
+        #[pin]
+        timer: Timer,
+    }
+}
+
+/// | stage | owns | moves to |
+/// |---|---|---|
+/// | entering | the body, perhaps a place in the queue | settling, over |
+/// | settling | a task, which owns the body and the permit | over |
+/// | over | nothing | — |
+#[expect(
+    clippy::large_enum_variant,
+    reason = "in a box, the body would be allocated twice: it goes into a task"
+)]
+enum Settlement<F: Future> {
+    Entering {
+        // Before the entry: a body that never ran is gone before its place is free.
+        body: F,
+        side: Watched,
+        entry: Entry<'static>,
+    },
+    Settling {
+        task: JoinHandle<Ended<F::Output>>,
+        began: Instant,
+    },
+    Over,
+}
+
+impl<F: Future> Settled<F> {
+    pub(in crate::call) fn new(body: F, side: Watched) -> Self {
+        Self {
+            stage: Settlement::Entering {
+                body,
+                side,
+                entry: Entry::default(),
+            },
+            timer: Timer::default(),
+        }
+    }
+}
+
+impl<F, J> Underway<F::Output, J> for Settled<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output> + Clone + Send + 'static,
+{
+    fn poll_attempt(
+        self: Pin<&mut Self>,
+        function: &'static Function,
+        judge: &J,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<F::Output>> {
+        let mut this = self.project();
+        let terms = Terms::of_function(function);
+        if let Settlement::Entering { side, entry, .. } = this.stage {
+            let attempt = side.attempt();
+            let may_queue = !attempt.is_retry();
+            let timer = this.timer.as_mut();
+            let entered = ready!(entering::poll(
+                entry, side, &terms, None, may_queue, timer, cx
+            ));
+            let Settlement::Entering { body, side, .. } =
+                std::mem::replace(this.stage, Settlement::Over)
+            else {
+                unreachable!("it entered in the lines above")
+            };
+            let passage = match entered {
+                Ok(passage) => passage,
+                Err(rejection) => {
+                    drop(body);
+                    let error = reject(terms.live, terms.origin, attempt, rejection);
+                    return Poll::Ready(Ended::Rejected(error));
+                }
+            };
+            attempt.admitted(terms.live);
+            let traced = Traced::begin(terms.origin, passage.waited, attempt);
+            let running = Running::begin(passage, traced, side.began(), true);
+            let began = running.began.unwrap_or_else(time::now);
+            let task = Settles {
+                run: Run::underway(body, side, running),
+                settling: terms.live.aftermath().settle(function, began),
+                terms,
+                judge: judge.clone(),
+                frame: Carried::current().without_deadline(),
+            };
+            *this.stage = Settlement::Settling {
+                task: tokio::spawn(task),
+                began,
+            };
+        }
+        let Settlement::Settling { task, began } = this.stage else {
+            panic!("polled again after it had ended")
+        };
+        let began = *began;
+        match Pin::new(task).poll(cx) {
+            Poll::Ready(joined) => {
+                *this.stage = Settlement::Over;
+                match joined.map_err(JoinError::try_into_panic) {
+                    Ok(ended) => Poll::Ready(ended),
+                    Err(Ok(panic)) => resume_unwind(panic),
+                    Err(Err(_)) => panic!(
+                        "the runtime shut down before `{}` had settled",
+                        function.path()
+                    ),
+                }
+            }
+            Poll::Pending => {
+                let Some(deadline) = frame::deadline() else {
+                    return Poll::Pending;
+                };
+                ready!(this.timer.poll_until(deadline, cx));
+                *this.stage = Settlement::Over;
+                frame::Ended::note_stopped(frame::setter());
+                let error = Limit::of_deadline(deadline, began).error(terms.origin, None);
+                Poll::Ready(Ended::Late(error))
+            }
+        }
+    }
+}
+
+impl<F: Future> fmt::Debug for Settled<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settled").finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The task: a body with its permit. Dropped when the runtime shuts down, it is cancelled.
+    struct Settles<F: Future, J> {
+        #[pin]
+        run: Run<F, Watched>,
+        settling: Settling,
+        terms: Terms,
+        judge: J,
+        frame: Carried,
+    }
+}
+
+impl<F, J> Future for Settles<F, J>
+where
+    F: Future,
+    J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
+{
+    type Output = Ended<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let judge = &*this.judge;
+        let (run, terms) = (this.run, *this.terms);
+        let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
+        let polled = this.frame.around(|| run.poll_judged(terms, verdict, cx));
+        polled.map(Ended::of)
+    }
+}

@@ -1,0 +1,454 @@
+//! The future around a function that may try again, fall back, or settle: all attempts of one call, and what comes
+//! after them.
+//!
+//! The deadline is that of the whole: it is set once, and every attempt, every backoff and the fallback go by it.
+
+use std::fmt;
+use std::future::{Future, Pending};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::answer::{Answer, Ask};
+use super::attempt::{Attempt, Bodies, Body, Ended, Start, Underway};
+use super::contract::Bounds;
+use super::repeat::Unanswered;
+use crate::aftermath::{BackingOff, InFallback, UnderWay};
+use crate::error::BulkheadError;
+use crate::frame::{self, Setter};
+use crate::function::Function;
+use crate::observer;
+use crate::outcome::Verdict;
+use crate::policy::MIN_DURATION;
+use crate::retry::backoff;
+use crate::time::{self, Instant, Stamp, Timer};
+
+type Output<A> = <<A as Bodies>::Body as Body>::Output;
+
+/// Guards a call that may have several attempts.
+#[inline]
+pub fn guard_whole<A, J>(
+    function: &'static Function,
+    bodies: A,
+    judge: J,
+) -> WholeGuarded<A, J, Nothing>
+where
+    A: Bodies,
+    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+{
+    WholeGuarded::new(function, bodies, judge, Nothing)
+}
+
+/// The same with a fallback. `kept` is what that needs of the arguments; where `fallback` finds nothing to answer for,
+/// it gives the value back.
+#[inline]
+pub fn guard_whole_or<A, J, K, L, F>(
+    function: &'static Function,
+    kept: K,
+    bodies: A,
+    judge: J,
+    fallback: L,
+) -> WholeGuarded<A, J, Instead<K, L>>
+where
+    A: Bodies,
+    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    L: FnOnce(K, Unanswered<Output<A>>) -> Result<F, Output<A>>,
+    F: Future<Output = Output<A>>,
+{
+    WholeGuarded::new(function, bodies, judge, Instead(Some((kept, fallback))))
+}
+
+/// What answers in the place of a call that failed, if anything does.
+#[doc(hidden)]
+pub trait Fallback<R> {
+    type Answer: Future<Output = R>;
+
+    /// The value comes back where nothing answers for it.
+    fn answer(&mut self, failed: R) -> Result<Self::Answer, R>;
+}
+
+#[doc(hidden)]
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Nothing;
+
+impl<R> Fallback<R> for Nothing {
+    type Answer = Pending<R>;
+
+    fn answer(&mut self, failed: R) -> Result<Pending<R>, R> {
+        Err(failed)
+    }
+}
+
+/// Another call, and what it needs of the arguments.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Instead<K, L>(Option<(K, L)>);
+
+impl<R, K, L, F> Fallback<R> for Instead<K, L>
+where
+    L: FnOnce(K, Unanswered<R>) -> Result<F, R>,
+    F: Future<Output = R>,
+{
+    type Answer = F;
+
+    fn answer(&mut self, failed: R) -> Result<F, R> {
+        match self.0.take() {
+            Some((kept, call)) => call(kept, Unanswered(failed)),
+            None => Err(failed),
+        }
+    }
+}
+
+pin_project! {
+    /// See [`guard_whole`].
+    #[doc(hidden)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct WholeGuarded<A: Bodies, J, L: Fallback<Output<A>>> {
+        // What runs stands first: fields drop in order, and it is gone before the gauges say so.
+        #[pin]
+        attempt: Option<<A::Body as Body>::Attempt>,
+        #[pin]
+        answer: Option<L::Answer>,
+        #[pin]
+        timer: Timer,
+        stage: Stage<Output<A>>,
+        // From the first poll to the end; gone last, when nothing of it is left.
+        under_way: Option<UnderWay>,
+        bounds: Option<Bounds>,
+        // The deadline that it has set by itself.
+        own: Option<(Instant, Setter)>,
+        // Whether it is the one that retries.
+        is_owner: bool,
+        bodies: A,
+        fallback: L,
+        function: &'static Function,
+        judge: J,
+    }
+}
+
+/// | stage | owns | moves to |
+/// |---|---|---|
+/// | fresh | nothing | attempting |
+/// | attempting | what the attempt owns | backing off, in fallback, over |
+/// | backing off | a place among those that back off | attempting, in fallback, over |
+/// | in fallback | a place among those in a fallback | over |
+/// | over | nothing | — |
+enum Stage<R> {
+    Fresh,
+    Attempting {
+        number: u32,
+        /// What the attempt before came to.
+        before: Option<Failed<R>>,
+    },
+    BackingOff(Retry<R>, BackingOff),
+    InFallback {
+        since: Instant,
+        body_ran: bool,
+        in_fallback: InFallback,
+    },
+    Over,
+}
+
+/// What an attempt came to that another attempt or a fallback may make good.
+struct Failed<R> {
+    /// What the caller sees otherwise.
+    value: R,
+    body_ran: bool,
+    may_fall_back: bool,
+}
+
+/// An attempt that is to come.
+struct Retry<R> {
+    number: u32,
+    at: Instant,
+    /// What the attempt before came to.
+    before: Failed<R>,
+}
+
+/// What becomes of a call after an attempt.
+enum Next<R> {
+    Over(R),
+    Retry(Retry<R>),
+    FallBack(Failed<R>),
+}
+
+impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
+    fn new(function: &'static Function, bodies: A, judge: J, fallback: L) -> Self {
+        Self {
+            attempt: None,
+            answer: None,
+            timer: Timer::default(),
+            stage: Stage::Fresh,
+            under_way: None,
+            bounds: None,
+            own: None,
+            is_owner: false,
+            bodies,
+            fallback,
+            function,
+            judge,
+        }
+    }
+}
+
+impl<A, J, L> Future for WholeGuarded<A, J, L>
+where
+    A: Bodies,
+    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
+    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    L: Fallback<Output<A>>,
+{
+    type Output = Output<A>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+        if let Stage::Fresh = self.stage {
+            self.as_mut().begin();
+        }
+        let value = ready!(self.as_mut().poll_on(cx));
+        *self.project().under_way = None;
+        Poll::Ready(value)
+    }
+}
+
+impl<A, J, L> WholeGuarded<A, J, L>
+where
+    A: Bodies,
+    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
+    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    L: Fallback<Output<A>>,
+{
+    fn begin(self: Pin<&mut Self>) {
+        let this = self.project();
+        let live = this.function.live();
+        *this.under_way = Some(live.aftermath().begin(live));
+        let bounds = this.bounds.insert(Bounds::of(this.function));
+        *this.own = bounds.own();
+        *this.is_owner = A::REPEATS && !frame::is_retrying();
+        *this.stage = Stage::Attempting {
+            number: 1,
+            before: None,
+        };
+    }
+
+    /// One poll of a call that has begun, through as many stages as it goes.
+    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+        let _set = self
+            .bounds
+            .and_then(|Bounds(bounds)| bounds)
+            .map(|(by, setter)| frame::set(by, setter));
+        loop {
+            let next = match self.stage {
+                Stage::Attempting { .. } => ready!(self.as_mut().poll_attempt(cx)),
+                Stage::BackingOff(..) => match ready!(self.as_mut().poll_backoff(cx)) {
+                    Some(failed) => Next::FallBack(failed),
+                    None => continue,
+                },
+                Stage::InFallback { .. } => return self.poll_fallback(cx),
+                Stage::Fresh | Stage::Over => panic!("polled again after it had ended"),
+            };
+            match next {
+                Next::Over(value) => return Poll::Ready(value),
+                Next::Retry(retry) => self.as_mut().back_off(retry),
+                Next::FallBack(failed) => {
+                    if let Some(value) = self.as_mut().fall_back(failed) {
+                        return Poll::Ready(value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<A>>> {
+        let mut this = self.project();
+        let function = *this.function;
+        let Stage::Attempting { number, before } = this.stage else {
+            unreachable!("an attempt is under way")
+        };
+        let number = *number;
+        if this.attempt.is_none() {
+            let start = Start {
+                attempt: Attempt::new(number, *this.is_owner),
+                longest: function.longest(),
+                own: *this.own,
+            };
+            let body = this.bodies.next();
+            this.attempt.set(Some(body.attempt(start)));
+        }
+        let attempt = this.attempt.as_mut().as_pin_mut();
+        let attempt = attempt.expect("put there in the lines above");
+        let ended = {
+            let _owner = frame::retrying(*this.is_owner);
+            ready!(attempt.poll_attempt(function, this.judge, cx))
+        };
+        let before = before.take();
+        *this.stage = Stage::Over;
+        this.attempt.set(None);
+        let reject = |error| (this.judge)(Ask::Reject(error)).rejected();
+        let (failed, may_retry) = match ended {
+            Ended::Returned(value, Verdict::Success) => return Poll::Ready(Next::Over(value)),
+            Ended::Returned(value, verdict) => (
+                Failed {
+                    value,
+                    body_ran: true,
+                    may_fall_back: verdict == Verdict::Failure,
+                },
+                true,
+            ),
+            Ended::TimedOut(error) => (Failed::by(reject(error), true), true),
+            Ended::Late(error) => (Failed::by(reject(error), true), false),
+            // The failure before is what there is to tell of; no other attempt would find more room.
+            Ended::Rejected(error) => (
+                before.unwrap_or_else(|| Failed::by(reject(error), false)),
+                false,
+            ),
+        };
+        let may_retry = may_retry && *this.is_owner && this.bodies.is_transient(&failed.value);
+        let at = may_retry.then(|| retries_at(function, number)).flatten();
+        Poll::Ready(match at {
+            Some(at) => Next::Retry(Retry {
+                number: number + 1,
+                at,
+                before: failed,
+            }),
+            None => Next::FallBack(failed),
+        })
+    }
+
+    fn back_off(self: Pin<&mut Self>, retry: Retry<Output<A>>) {
+        let this = self.project();
+        let aftermath = this.function.live().aftermath();
+        *this.stage = Stage::BackingOff(retry, aftermath.back_off());
+    }
+
+    /// Ready when the next attempt is to come; with the failure before, if none is.
+    fn poll_backoff(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Failed<Output<A>>>> {
+        let this = self.project();
+        let Stage::BackingOff(retry, backing_off) = this.stage else {
+            unreachable!("it backs off")
+        };
+        backing_off.watch(cx.waker());
+        let is_closed = this.function.live().gate.is_closed();
+        if !is_closed {
+            ready!(this.timer.poll_until(retry.at, cx));
+        }
+        let Stage::BackingOff(retry, backing_off) = mem::replace(this.stage, Stage::Over) else {
+            unreachable!("it backed off in the lines above")
+        };
+        let Retry { number, before, .. } = retry;
+        if is_closed {
+            return Poll::Ready(Some(before));
+        }
+        backing_off.go_on();
+        *this.stage = Stage::Attempting {
+            number,
+            before: Some(before),
+        };
+        Poll::Ready(None)
+    }
+
+    /// Begins the fallback; the value that stays where there is none.
+    fn fall_back(self: Pin<&mut Self>, failed: Failed<Output<A>>) -> Option<Output<A>> {
+        let mut this = self.project();
+        *this.stage = Stage::Over;
+        if !failed.may_fall_back {
+            return Some(failed.value);
+        }
+        match this.fallback.answer(failed.value) {
+            Err(value) => Some(value),
+            Ok(answer) => {
+                this.answer.set(Some(answer));
+                *this.stage = Stage::InFallback {
+                    since: time::now(),
+                    body_ran: failed.body_ran,
+                    in_fallback: this.function.live().aftermath().fall_back(),
+                };
+                None
+            }
+        }
+    }
+
+    fn poll_fallback(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+        let mut this = self.project();
+        let answer = this.answer.as_mut().as_pin_mut();
+        let answer = answer.expect("there until it has answered");
+        let polled = answer.poll(cx);
+        if polled.is_pending() {
+            let Some(deadline) = frame::deadline() else {
+                return Poll::Pending;
+            };
+            ready!(this.timer.poll_until(deadline, cx));
+        }
+        this.answer.set(None);
+        let Stage::InFallback {
+            since,
+            body_ran,
+            in_fallback,
+        } = mem::replace(this.stage, Stage::Over)
+        else {
+            unreachable!("it is in its fallback")
+        };
+        let Poll::Ready(value) = polled else {
+            drop(in_fallback);
+            frame::Ended::note_stopped(frame::setter());
+            let live = this.function.live();
+            let took = time::now().saturating_duration_since(since);
+            let origin = this.function.origin(live);
+            let error = BulkheadError::stopped_in_fallback(origin, body_ran, took);
+            return Poll::Ready((this.judge)(Ask::Reject(error)).rejected());
+        };
+        let verdict = (this.judge)(Ask::Judge(&value)).verdict();
+        in_fallback.end(verdict != Verdict::Failure);
+        Poll::Ready(value)
+    }
+}
+
+impl<R> Failed<R> {
+    /// By an error of ours.
+    fn by(value: R, body_ran: bool) -> Self {
+        Self {
+            value,
+            body_ran,
+            may_fall_back: true,
+        }
+    }
+}
+
+/// When the attempt after the `number`th comes, if there is one: when it may be made at all, there is time for it and
+/// the partition can afford it.
+fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
+    let policy = function.retry()?;
+    let live = function.live();
+    if number >= policy.attempts() || live.gate.is_closed() {
+        return None;
+    }
+    let now = time::now();
+    let limit = policy.longest_backoff(number - 1);
+    let limit = match frame::deadline() {
+        None => limit,
+        Some(deadline) => {
+            let latest = live.gate.latest_start(deadline);
+            let left = latest.saturating_duration_since(now);
+            if left < MIN_DURATION {
+                live.aftermath().out_of_time();
+                return None;
+            }
+            limit.min(left)
+        }
+    };
+    if !live.aftermath().withdraw(Stamp::of(now)) {
+        observer::budget_spent(live, function);
+        return None;
+    }
+    Some(time::after(now, backoff::draw(limit)))
+}
+
+impl<A: Bodies, J, L: Fallback<Output<A>>> fmt::Debug for WholeGuarded<A, J, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WholeGuarded")
+            .field("function", &self.function.path())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+fn is_transient(_: &BulkheadError) -> bool {
+    true
+}
+
+#[bulkhead(name = "report", max = 4, retry(idempotent, attempts = times, backoff = 40ms, when = is_transient))]
+async fn report(times: u32) -> Result<u32, BulkheadError> {
+    Ok(times)
+}
+
+fn main() {}

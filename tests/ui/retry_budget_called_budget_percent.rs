@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition(name = "report", max = 4, retry_budget(budget_percent = 20%))]
+static REPORT: Partition;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use bulkhead_runtime::{Partition, partition};
+
+#[partition(name = "report", max = 4, retry_budget(ratio = 0%, min = 0))]
+static REPORT: Partition;
+
+fn main() {}

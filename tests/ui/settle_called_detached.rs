@@ -1,0 +1,8 @@
+use bulkhead_runtime::{BulkheadError, bulkhead};
+
+#[bulkhead(name = "report", max = 4, detached)]
+async fn report() -> Result<u32, BulkheadError> {
+    Ok(1)
+}
+
+fn main() {}

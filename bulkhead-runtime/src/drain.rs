@@ -220,7 +220,7 @@ pub struct Left {
     pub waiting: u64,
     /// Calls that back off before another attempt.
     pub backing_off: u64,
-    /// Calls whose fallback runs.
+    /// Calls whose fallback runs; a call on its way from an attempt to what comes next may be among them.
     pub in_fallback: u64,
     /// Of those in flight the ones that settle, the oldest first: their callers may have left long ago.
     pub settling: Vec<Unsettled>,
@@ -290,7 +290,7 @@ impl Left {
             function: function.path(),
             since,
         });
-        Self {
+        let mut left = Self {
             partition: live.partition,
             in_flight: tally.in_flight.into(),
             waiting: u64::from(tally.granted) + u64::from(tally.waiting),
@@ -299,7 +299,12 @@ impl Left {
             settling: settling.collect(),
             // It may have been reopened.
             since: tally.closed_since.unwrap_or(began),
+        };
+        if left.calls() == 0 {
+            // Each of the looks has come too early or too late for it.
+            left.in_fallback = aftermath.map_or(0, Aftermath::under_way);
         }
+        left
     }
 
     fn calls(&self) -> u64 {

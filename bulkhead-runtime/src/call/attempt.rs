@@ -111,14 +111,22 @@ impl<R> Ended<R> {
 #[doc(hidden)]
 pub trait Bodies {
     type Body: Body;
+    type Others: Others<Self::Body>;
 
-    /// Whether there can be a second one.
-    const REPEATS: bool;
+    /// The first, and what makes the others: so it is kept in one place, and moved once.
+    fn split(self) -> (Self::Body, Self::Others);
+}
 
-    fn next(&mut self) -> Self::Body;
+/// The bodies of the attempts after the first.
+#[doc(hidden)]
+pub trait Others<B: Body> {
+    /// Whether there can be any.
+    const EXIST: bool;
+
+    fn next(&mut self) -> B;
 
     /// Whether another attempt makes sense after this.
-    fn is_transient(&self, returned: &<Self::Body as Body>::Output) -> bool;
+    fn is_transient(&self, returned: &B::Output) -> bool;
 }
 
 /// A body, and what becomes of it when its caller leaves.
@@ -127,12 +135,15 @@ pub trait Body {
     type Output;
     type Attempt;
 
-    fn attempt(self, start: Start) -> Self::Attempt;
+    fn attempt(self) -> Self::Attempt;
 }
 
 /// An attempt under way.
 #[doc(hidden)]
 pub trait Underway<R, J> {
+    /// Before its first poll.
+    fn start(self: Pin<&mut Self>, start: Start);
+
     fn poll_attempt(
         self: Pin<&mut Self>,
         function: &'static Function,
@@ -144,22 +155,36 @@ pub trait Underway<R, J> {
 /// One body, for a call that is made once.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Once<B>(Option<B>);
+pub struct Once<B>(B);
 
 impl<B: Body> Once<B> {
     #[inline]
     pub fn new(body: B) -> Self {
-        Self(Some(body))
+        Self(body)
     }
 }
 
 impl<B: Body> Bodies for Once<B> {
     type Body = B;
+    type Others = NoOthers;
 
-    const REPEATS: bool = false;
+    #[inline]
+    fn split(self) -> (B, NoOthers) {
+        (self.0, NoOthers)
+    }
+}
+
+/// The others of a call that is made once.
+#[doc(hidden)]
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NoOthers;
+
+impl<B: Body> Others<B> for NoOthers {
+    const EXIST: bool = false;
 
     fn next(&mut self) -> B {
-        self.0.take().expect("a call that is made once asks once")
+        unreachable!("a call that is made once asks for no other body")
     }
 
     fn is_transient(&self, _: &B::Output) -> bool {
@@ -194,8 +219,21 @@ where
     W: Fn(Seen<'_, B::Output>) -> bool,
 {
     type Body = B;
+    type Others = Self;
 
-    const REPEATS: bool = true;
+    #[inline]
+    fn split(mut self) -> (B, Self) {
+        ((self.make)(), self)
+    }
+}
+
+impl<M, W, B> Others<B> for Again<M, W>
+where
+    M: FnMut() -> B,
+    B: Body,
+    W: Fn(Seen<'_, B::Output>) -> bool,
+{
+    const EXIST: bool = true;
 
     fn next(&mut self) -> B {
         (self.make)()
@@ -220,10 +258,9 @@ impl<F: Future> Body for Stays<F> {
     type Attempt = Stay<F>;
 
     #[inline]
-    fn attempt(self, start: Start) -> Stay<F> {
-        let Self(body) = self;
+    fn attempt(self) -> Stay<F> {
         Stay {
-            run: Run::new_under(body, Watched::of(start)),
+            run: Run::new(self.0),
         }
     }
 }
@@ -242,6 +279,10 @@ where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
 {
+    fn start(self: Pin<&mut Self>, start: Start) {
+        self.project().run.start(start);
+    }
+
     fn poll_attempt(
         self: Pin<&mut Self>,
         function: &'static Function,
@@ -269,8 +310,7 @@ impl<F: Future<Output: Send> + Send + 'static> Body for Settles<F> {
     type Attempt = Settled<F>;
 
     #[inline]
-    fn attempt(self, start: Start) -> Settled<F> {
-        let Self(body) = self;
-        Settled::new(body, Watched::of(start))
+    fn attempt(self) -> Settled<F> {
+        Settled::new(self.0)
     }
 }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::attempt::{Attempt, Bodies, Body, Ended, Start, Underway};
+use super::attempt::{Attempt, Bodies, Body, Ended, Others, Start, Underway};
 use super::contract::Bounds;
 use super::repeat::Unanswered;
 use crate::aftermath::{BackingOff, InFallback, UnderWay};
@@ -122,7 +122,7 @@ pin_project! {
         own: Option<(Instant, Setter)>,
         // Whether it is the one that retries.
         is_owner: bool,
-        bodies: A,
+        others: A::Others,
         fallback: L,
         function: &'static Function,
         judge: J,
@@ -177,8 +177,9 @@ enum Next<R> {
 
 impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
     fn new(function: &'static Function, bodies: A, judge: J, fallback: L) -> Self {
+        let (first, others) = bodies.split();
         Self {
-            attempt: None,
+            attempt: Some(first.attempt()),
             answer: None,
             timer: Timer::default(),
             stage: Stage::Fresh,
@@ -186,7 +187,7 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
             bounds: None,
             own: None,
             is_owner: false,
-            bodies,
+            others,
             fallback,
             function,
             judge,
@@ -220,17 +221,26 @@ where
     J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
     L: Fallback<Output<A>>,
 {
-    fn begin(self: Pin<&mut Self>) {
-        let this = self.project();
+    fn begin(mut self: Pin<&mut Self>) {
+        let this = self.as_mut().project();
         let live = this.function.live();
         *this.under_way = Some(live.aftermath().begin(live));
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
-        *this.is_owner = A::REPEATS && !frame::is_retrying();
-        *this.stage = Stage::Attempting {
-            number: 1,
-            before: None,
-        };
+        *this.is_owner = A::Others::EXIST && !frame::is_retrying();
+        self.start(1, None);
+    }
+
+    /// An attempt begins, whose body is there.
+    fn start(self: Pin<&mut Self>, number: u32, before: Option<Failed<Output<A>>>) {
+        let mut this = self.project();
+        let attempt = this.attempt.as_mut().as_pin_mut();
+        attempt.expect("its body is there").start(Start {
+            attempt: Attempt::new(number, *this.is_owner),
+            longest: this.function.longest(),
+            own: *this.own,
+        });
+        *this.stage = Stage::Attempting { number, before };
     }
 
     /// One poll of a call that has begun, through as many stages as it goes.
@@ -268,17 +278,8 @@ where
             unreachable!("an attempt is under way")
         };
         let number = *number;
-        if this.attempt.is_none() {
-            let start = Start {
-                attempt: Attempt::new(number, *this.is_owner),
-                longest: function.longest(),
-                own: *this.own,
-            };
-            let body = this.bodies.next();
-            this.attempt.set(Some(body.attempt(start)));
-        }
         let attempt = this.attempt.as_mut().as_pin_mut();
-        let attempt = attempt.expect("put there in the lines above");
+        let attempt = attempt.expect("its body is there");
         let ended = {
             let _owner = frame::retrying(*this.is_owner);
             ready!(attempt.poll_attempt(function, this.judge, cx))
@@ -305,7 +306,7 @@ where
                 false,
             ),
         };
-        let may_retry = may_retry && *this.is_owner && this.bodies.is_transient(&failed.value);
+        let may_retry = may_retry && *this.is_owner && this.others.is_transient(&failed.value);
         let at = may_retry.then(|| retries_at(function, number)).flatten();
         Poll::Ready(match at {
             Some(at) => Next::Retry(Retry {
@@ -324,8 +325,11 @@ where
     }
 
     /// Ready when the next attempt is to come; with the failure before, if none is.
-    fn poll_backoff(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Failed<Output<A>>>> {
-        let this = self.project();
+    fn poll_backoff(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Failed<Output<A>>>> {
+        let mut this = self.as_mut().project();
         let Stage::BackingOff(retry, backing_off) = this.stage else {
             unreachable!("it backs off")
         };
@@ -342,10 +346,8 @@ where
             return Poll::Ready(Some(before));
         }
         backing_off.go_on();
-        *this.stage = Stage::Attempting {
-            number,
-            before: Some(before),
-        };
+        this.attempt.set(Some(this.others.next().attempt()));
+        self.start(number, Some(before));
         Poll::Ready(None)
     }
 

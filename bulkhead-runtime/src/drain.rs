@@ -94,14 +94,14 @@ impl Partition {
 /// # use std::time::Duration;
 /// use bulkhead_runtime::{drain_all, partition, Partition};
 ///
-/// #[partition(name = "reports", max = 2)]
-/// static REPORTS: Partition;
+/// #[partition(name = "archive", max = 2)]
+/// static ARCHIVE: Partition;
 ///
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
-/// let hangs = REPORTS.try_enter()?;
+/// let hangs = ARCHIVE.try_enter()?;
 /// let drained = drain_all(Duration::from_secs(3)).await;
 /// assert!(!drained.is_complete());
-/// assert_eq!(drained.to_string(), "1 call left after 3s: `reports`: 1 in flight, closed for 3s");
+/// assert_eq!(drained.to_string(), "1 call left after 3s: `archive`: 1 in flight, closed for 3s");
 /// # drop(hangs);
 /// # Ok(()) }
 /// ```

@@ -40,4 +40,8 @@ variants! {
     bounded
     /// All take from [`FIRST_WITH_BREAKER`].
     under_breaker
+    /// With a fallback that never answers: it is only compiled.
+    falls_back
+    /// With a second attempt, which is not made, where the arguments can be had again.
+    retried
 }

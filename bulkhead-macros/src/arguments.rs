@@ -53,11 +53,12 @@ pub(crate) fn bound_names(argument: &FnArg) -> Vec<Argument> {
     {
         return Vec::new();
     }
-    let of = |names: &[&str]| -> TokenStream {
-        let named = attributes
+    let of = |words: &[&str]| -> TokenStream {
+        attributes
             .iter()
-            .filter(|attribute| names.iter().any(|name| attribute.path().is_ident(name)));
-        named.map(ToTokens::to_token_stream).collect()
+            .filter(|attribute| words.iter().any(|word| attribute.path().is_ident(word)))
+            .map(ToTokens::to_token_stream)
+            .collect()
     };
     let (cfgs, lints) = (of(&["cfg"]), of(&["allow", "expect", "warn", "deny"]));
     names

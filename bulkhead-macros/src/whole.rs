@@ -144,12 +144,11 @@ impl Whole<'_> {
             let path = quote_spanned!(mixed=> #runtime::__private::receive_again);
             return quote_spanned!(mixed=> #path(#received););
         }
-        let again = again(argument, runtime);
-        // A name of the user's own, bound twice: that is no choice of his.
+        let (again, quiet) = (again(argument, runtime), quiet());
         quote_spanned! {mixed=>
             #cfgs
             #lints
-            #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+            #quiet
             let #mutability #name = #again;
         }
     }
@@ -159,6 +158,18 @@ impl Whole<'_> {
 fn again(argument: &Argument, runtime: &TokenStream) -> TokenStream {
     let name = argument.ends.reference(&argument.name);
     quote_spanned!(Span::mixed_site()=> #runtime::__private::again(#name))
+}
+
+/// A name of the user's own, bound twice: that is no choice of his.
+fn quiet() -> TokenStream {
+    quote! {
+        #[allow(
+            clippy::min_ident_chars,
+            clippy::shadow_reuse,
+            clippy::shadow_same,
+            clippy::shadow_unrelated
+        )]
+    }
 }
 
 /// The call that stands in for an answer.
@@ -221,8 +232,9 @@ impl<'a> Fallback<'a> {
             } else {
                 argument.name.clone()
             };
+            let quiet = quiet();
             quote_spanned! {mixed=>
-                #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+                #quiet
                 let #name = #clone;
             }
         });

@@ -49,7 +49,7 @@ const VARIANTS: [Variant; 9] = [
             if is_one_of(&["s65"], keys) {
                 return guarded(keys);
             }
-            guarded(&format!("{keys}, fallback = ::std::future::pending()"))
+            guarded(&format!("{keys}, fallback = crate::pending()"))
         },
     },
     Variant {
@@ -63,7 +63,7 @@ const VARIANTS: [Variant; 9] = [
     },
 ];
 
-const RETRY: &str = "retry(idempotent, attempts = 2, backoff = 40ms, when = |_| false)";
+const RETRY: &str = "retry(idempotent, attempts = 2, backoff = 40ms, when = crate::never)";
 
 /// The shapes whose arguments cannot be had again: a `&mut`, a `self` by value, no `Clone`. And `s65`, whose error
 /// cannot be kept for later by a future that is `Send`.
@@ -124,7 +124,7 @@ impl Variant {
 
 fn is_one_of(shapes: &[&str], keys: &str) -> bool {
     let named = |shape: &&str| keys.contains(&format!(".{shape}\""));
-    shapes.iter().any(|shape| named(&shape))
+    shapes.iter().any(named)
 }
 
 fn guarded(keys: &str) -> String {

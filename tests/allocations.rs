@@ -33,6 +33,29 @@ async fn contracted(number: u64, yields: bool) -> Result<u64, BulkheadError> {
     Ok(number)
 }
 
+fn never(_: &BulkheadError) -> bool {
+    false
+}
+
+async fn instead(number: u64, error: BulkheadError) -> Result<u64, BulkheadError> {
+    if number > 0 { Ok(number) } else { Err(error) }
+}
+
+/// With an argument that an allocation would show of, were it cloned.
+#[bulkhead(
+    name = "allocations-whole", max = 1, deadline = 5s,
+    retry(idempotent, attempts = 3, backoff = 1ms, when = never), fallback = instead(number, error),
+)]
+async fn whole(number: u64, name: &str) -> Result<u64, BulkheadError> {
+    tokio::task::yield_now().await;
+    Ok(number + name.len() as u64)
+}
+
+#[bulkhead(name = "allocations-kept", max = 1, fallback = instead(number, error))]
+async fn keeps_a_number(number: u64, name: String) -> Result<u64, BulkheadError> {
+    Ok(number + name.len() as u64)
+}
+
 #[partition(name = "allocations-watched", max = 2, queue = 2, wait = 5ms, breaker())]
 static WATCHED: Partition;
 
@@ -233,4 +256,41 @@ fn a_call_that_a_breaker_or_a_deadline_rejects_allocates_nothing() {
     assert_eq!(allocated, 0);
     assert_eq!(WATCHED.snapshot().rejected.breaker_open, 400);
     assert_eq!(full.snapshot().rejected.deadline, 400);
+}
+
+#[test]
+fn retries_and_a_fallback_that_are_not_needed_allocate_nothing() {
+    let _isolated = bulkhead_runtime::test::isolate();
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let allocated = once_warm(|| {
+        for number in 0..200 {
+            runs(whole(number, "name"), 2);
+        }
+    });
+    assert_eq!(allocated, 0);
+    let names: Vec<_> = (0..400).map(|_| "name".to_owned()).collect();
+    let mut names = names.into_iter();
+    let allocated = once_warm(|| {
+        for name in names.by_ref().take(200) {
+            runs(keeps_a_number(1, name), 1);
+        }
+    });
+    assert_eq!(allocated, 0, "it clones what its fallback does not name");
+}
+
+#[test]
+fn a_fallback_that_answers_allocates_nothing_of_ours() {
+    let _isolated = bulkhead_runtime::test::isolate();
+    let runtime = entered_runtime();
+    let _context = runtime.enter();
+    let partition = partition("allocations-whole").unwrap();
+    let _held = partition.try_enter().expect("it is free");
+    let allocated = once_warm(|| {
+        for number in 1..=200 {
+            runs(whole(number, "name"), 1);
+        }
+    });
+    assert_eq!(allocated, 0);
+    assert_eq!(partition.snapshot().fallbacks.answered, 400);
 }

@@ -124,7 +124,7 @@ async fn a_shutdown_does_not_hang_on_a_call_that_hangs() {
     assert!(hangs.await.unwrap_err().is_cancelled());
     let third = partition.drain(Duration::from_secs(3)).await;
     assert!(third.is_complete(), "{third}");
-    assert_eq!(third.to_string(), "drained in 0ns");
+    assert_eq!(third.to_string(), "drained in 0ms");
     partition.reopen();
     assert_idle(partition);
 }
@@ -489,7 +489,7 @@ async fn one_inside_that_comes_while_it_drains_waits_as_before() {
     let left = partition.drain(Duration::ZERO).await;
     assert_eq!(
         left.to_string(),
-        "2 calls left after 0ns: `drain-waits-late`: 1 in flight and 1 waiting, closed for 0ns"
+        "2 calls left after 0ms: `drain-waits-late`: 1 in flight and 1 waiting, closed for 0ms"
     );
     // Closed for good, it is turned away as well.
     partition.close();
@@ -587,7 +587,7 @@ async fn it_is_over_when_blocking_work_is_done_whose_caller_has_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_that_is_dropped_leaves_it_closed_and_wakes_nobody() {
+async fn a_drain_that_is_dropped_leaves_it_closed_and_is_forgotten() {
     let partition = plain("drain-dropped", 1);
     let permit = partition.try_enter().unwrap();
     let (woken, waker) = Woken::new();
@@ -613,8 +613,17 @@ async fn a_drain_that_is_dropped_leaves_it_closed_and_wakes_nobody() {
     );
     drop(dropped);
     assert_eq!(reason(enter(partition).await), Some(Reason::Closed));
+    // Another test may be about to wake all that wait.
+    let is_forgotten = || {
+        thread::sleep(ms(1));
+        Arc::strong_count(&woken) == 2
+    };
+    assert!(
+        (0..5_000).any(|_| is_forgotten()),
+        "it keeps the waker of one that is gone, or of one that has another"
+    );
     drop(permit);
-    assert_eq!((woken.times(), other.times()), (0, 1));
+    assert!(other.times() > 0);
     assert!(kept.await.is_complete());
     partition.reopen();
     assert_idle(partition);
@@ -769,7 +778,8 @@ async fn in_modes_that_reject_nobody_it_turns_newcomers_away_and_does_not_hang()
         let nested = outer.call(async { enter(partition).await }).await.unwrap();
         nested.expect("there is no room, and nobody is rejected for that");
         let spent = outer.call(Deadline::after(Duration::ZERO).scope(enter(partition)));
-        drop(spent.await.unwrap());
+        let spent = spent.await.unwrap();
+        spent.expect("it comes too late, and nobody is rejected for that");
         let drained = drain.await.unwrap();
         assert_eq!(
             (drained.is_complete(), drained.took()),
@@ -829,7 +839,7 @@ fn no_last_call_is_missed_by_a_drain_on_other_threads() {
             .enable_time()
             .build();
         runtime.expect("a runtime").block_on(async {
-            for round in 0..1_000_u64 {
+            for round in 0..10_000_u64 {
                 let calls = [(); 3].map(|()| {
                     tokio::spawn(partition.call(async move {
                         for _ in 0..round % 5 {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +44,8 @@ enum Step {
     /// as well.
     EnterBy(u64, Option<u64>),
     TryEnter,
+    /// The same inside a call of another partition.
+    TryEnterInside,
     Poll(Index),
     Drop(Index),
     /// Lets a body end at its next poll.
@@ -56,6 +58,8 @@ enum Step {
     Configure(Option<u32>, Option<u64>),
     TakeSnapshot,
     Close,
+    /// Closes for those that are not inside, and waits for nobody.
+    Drain,
     Reopen,
     Pass(u64),
     /// Long enough for a breaker to forget what it has counted.
@@ -99,6 +103,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => deadline().prop_map(Step::Call),
         2 => (0..20_u64, deadline()).prop_map(|(until, deadline)| Step::EnterBy(until, deadline)),
         1 => Just(Step::TryEnter),
+        1 => Just(Step::TryEnterInside),
         7 => any::<Index>().prop_map(Step::Poll),
         6 => any::<Index>().prop_map(Step::Drop),
         4 => (any::<Index>(), end()).prop_map(|(call, end)| Step::Finish(call, end)),
@@ -108,6 +113,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (queue, wait).prop_map(|(queue, wait)| Step::Configure(queue, wait)),
         1 => Just(Step::TakeSnapshot),
         1 => Just(Step::Close),
+        1 => Just(Step::Drain),
         2 => Just(Step::Reopen),
         3 => (1..14_u64).prop_map(Step::Pass),
         2 => hand.prop_map(Step::Hand),
@@ -496,6 +502,8 @@ struct Model {
     mode: Mode,
     now: u64,
     closed: bool,
+    /// Closed, but not for those inside.
+    drains: bool,
     running: Vec<u64>,
     waiting: Vec<Waiting>,
     granted: Vec<Waiting>,
@@ -526,6 +534,8 @@ struct Newcomer {
     deadline: Option<u64>,
     may_queue: bool,
     longest: Option<u64>,
+    /// Of a call that has a permit of another partition.
+    is_inside: bool,
 }
 
 /// What somebody is told of in a history. It changes nothing but who is looked at closely, and so when it
@@ -663,7 +673,7 @@ impl Model {
             }
             self.hand_over();
         }
-        if self.closed {
+        if self.closed && !(self.drains && newcomer.is_inside) {
             self.counts.closed += 1;
         } else if self.has_room() && self.waiting.is_empty() {
             self.run(call);
@@ -714,7 +724,7 @@ impl Model {
                 self.recover();
             }
         }
-        if self.closed {
+        if self.closed && !(self.drains && newcomer.is_inside) {
             self.counts.closed += 1;
             return self.tells(call, Ended::Nothing);
         }
@@ -936,10 +946,31 @@ impl Model {
 
     fn close(&mut self) {
         self.closed = true;
+        self.drains = false;
+        self.turn_all_away();
+    }
+
+    fn drain(&mut self) {
+        self.drains |= !self.closed;
+        self.closed = true;
+        self.turn_all_away();
+    }
+
+    /// Nobody that waits is inside.
+    fn turn_all_away(&mut self) {
         self.counts.closed += self.waiting.len() as u64;
         self.told_later
             .extend(self.waiting.drain(..).map(|waiting| waiting.call));
     }
+}
+
+/// Runs it in a call of another partition.
+fn inside<T>(run: impl FnOnce() -> T) -> T {
+    let around = register("model-around", Policy::new(1_000)).expect("the same for all");
+    let Poll::Ready(Ok(ran)) = poll_once(pin!(around.call(async { run() }))) else {
+        panic!("there is room, and it ends in its first poll")
+    };
+    ran
 }
 
 /// A body that ends when it is told to.
@@ -1176,7 +1207,9 @@ impl History {
     fn take(&mut self, number: u64, step: &Step) {
         let (partition, mode) = (self.partition, self.model.mode);
         match step {
-            Step::Call(_) | Step::EnterBy(..) | Step::TryEnter => self.come(number, step),
+            Step::Call(_) | Step::EnterBy(..) | Step::TryEnter | Step::TryEnterInside => {
+                self.come(number, step);
+            }
             Step::Poll(pick) if !self.callers.is_empty() => {
                 let at = pick.index(self.callers.len());
                 if !self.callers[at].started() {
@@ -1239,6 +1272,7 @@ impl History {
                         deadline: deadline.map(|millis| now + millis),
                         may_queue: true,
                         longest: Some(longest),
+                        is_inside: false,
                     },
                 );
             }
@@ -1253,18 +1287,26 @@ impl History {
                         deadline: deadline.map(|millis| now + millis),
                         may_queue: true,
                         longest: None,
+                        is_inside: false,
                     },
                 );
             }
-            Step::TryEnter => {
+            Step::TryEnter | Step::TryEnterInside => {
+                let is_inside = matches!(step, Step::TryEnterInside);
                 self.model.enter(Newcomer {
                     call: number,
                     until: None,
                     deadline: None,
                     may_queue: false,
                     longest: None,
+                    is_inside,
                 });
-                match partition.try_enter() {
+                let entered = if is_inside {
+                    inside(|| partition.try_enter())
+                } else {
+                    partition.try_enter()
+                };
+                match entered {
                     Ok(permit) => {
                         self.seen.bodies += 1;
                         self.permits.push((number, permit));
@@ -1313,9 +1355,14 @@ impl History {
                 partition.close();
                 self.model.close();
             }
+            Step::Drain => {
+                drop(partition.drain(WAIT));
+                self.model.drain();
+            }
             Step::Reopen => {
                 partition.reopen();
                 self.model.closed = false;
+                self.model.drains = false;
             }
             _ => {}
         }
@@ -1455,6 +1502,7 @@ impl History {
             "{}",
             context()
         );
+        assert_eq!(s.is_draining, model.drains, "{}", context());
         assert_eq!(
             (s.admitted, s.would_reject, s.would_wait),
             (

@@ -293,6 +293,55 @@ async fn it_says_how_long_the_call_waited() {
     assert_eq!(recorder.take_only(), expected);
 }
 
+fn always(_: &BoxError) -> bool {
+    true
+}
+
+#[bulkhead(
+    name = "spans-retried", max = 2,
+    retry(idempotent, attempts = 3, backoff = 1ms, when = always),
+)]
+async fn retried() -> Answer {
+    yield_now().await;
+    Err("once more".into())
+}
+
+#[bulkhead(name = "spans-settles", max = 2, settle)]
+async fn settles() -> Answer {
+    yield_now().await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_has_a_span_of_its_own_with_its_number() {
+    let recorder = Recorder::default();
+    let _listening = set_default(recorder.clone());
+    retried().await.expect_err("it never works");
+    let spans = std::mem::take(&mut recorder.book().spans);
+    let attempts: Vec<_> = spans
+        .iter()
+        .map(|(_, span)| span["attempt"].as_str())
+        .collect();
+    assert_eq!(attempts, ["1", "2", "3"]);
+    let lines = recorder.take();
+    let ends = lines.iter().filter(|line| line.starts_with("ends"));
+    assert_eq!(ends.count(), 3, "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_settles_has_a_span_that_ends_with_it() {
+    let recorder = Recorder::default();
+    let _listening = set_default(recorder.clone());
+    let mut call = pin!(settles());
+    assert!(poll_once(call.as_mut()).is_pending(), "its body is a task");
+    assert_eq!(recorder.take(), ["begins 1"]);
+    call.await.expect("it has room");
+    assert_eq!(
+        recorder.take(),
+        ["enters 1", "leaves 1", "enters 1", "leaves 1", "ends 1"]
+    );
+}
+
 /// What a call is to write down for each way to end.
 const AT_ONCE: &[&str] = &["begins 1", "enters 1", "told in 1", "leaves 1", "ends 1"];
 const LATER: &[&str] = &[

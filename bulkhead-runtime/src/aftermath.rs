@@ -85,7 +85,12 @@ impl Aftermath {
     pub(crate) fn is_idle(&self) -> bool {
         // Whoever has closed the partition sees that the last one has ended, or that one sees that it is closed.
         fence(Ordering::SeqCst);
-        self.under_way.load(Ordering::Relaxed) == 0
+        self.under_way() == 0
+    }
+
+    /// How many such calls there are.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.under_way.load(Ordering::Relaxed)
     }
 
     /// A call begins; what it returns ends it.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
+use crate::admission::Tally;
 use crate::aftermath::Aftermath;
 use crate::deadline::Deadline;
 use crate::idle::Waiting;
@@ -28,7 +29,7 @@ impl Partition {
     /// held by hand.
     ///
     /// It ends as soon as nothing of this partition is in flight or waits, for all handles of its identity, and tells
-    /// what was left. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline
+    /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline
     /// so long from now; one of zero closes, and tells at once what is under way.
     ///
     /// A second drain is none: nobody is turned away or told of twice, and it waits for the same calls. On a partition that
@@ -66,22 +67,24 @@ impl Partition {
     /// # }
     /// ```
     pub fn drain(&self, deadline: impl Into<Deadline>) -> Drain<'_> {
-        let began = time::now();
+        let (began, deadline) = (time::now(), deadline.into());
         let live = self.live();
         begin(live);
-        Drain::new(Whose::One, vec![live], began, deadline.into())
+        Drain::new(Whose::One, vec![live], began, deadline)
     }
 }
 
 /// Drains all partitions of the program, as [`Partition::drain`] does one: all are closed first, and then they are
 /// waited for at the same time.
 ///
-/// One that is [registered](crate::register) later drains from its beginning; no [`Event`](crate::Event) tells of that.
+/// One that is [registered](crate::register) later drains from its beginning, until it is reopened itself; no
+/// [`Event`](crate::Event) tells of that.
 ///
-/// It belongs near the end of `main`, behind the graceful shutdown of the server: what comes in by then is work of requests
-/// that were accepted, or of tasks of your own that should have been told to end.
+/// It belongs near the end of `main`, *behind* the graceful shutdown of the server: a request whose handler has no permit
+/// itself comes from outside with each of its calls, and needs the partitions open. What comes after that is work of
+/// requests that the server did not wait for, or of tasks of your own.
 ///
-/// Under [`test::isolate`](mod@crate::test) it is only about the states that are isolated.
+/// Under `test::isolate` it is only about the states that are isolated.
 ///
 /// # Panics
 /// When it has to wait outside a tokio runtime with time enabled.
@@ -94,24 +97,24 @@ impl Partition {
 /// # use std::time::Duration;
 /// use bulkhead_runtime::{drain_all, partition, Partition};
 ///
-/// #[partition(name = "archive", max = 2)]
-/// static ARCHIVE: Partition;
+/// #[partition(name = "nightly", max = 2)]
+/// static NIGHTLY: Partition;
 ///
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), bulkhead_runtime::BulkheadError> {
-/// let hangs = ARCHIVE.try_enter()?;
+/// let hangs = NIGHTLY.try_enter()?;
 /// let drained = drain_all(Duration::from_secs(3)).await;
 /// assert!(!drained.is_complete());
-/// assert_eq!(drained.to_string(), "1 call left after 3s: `archive`: 1 in flight, closed for 3s");
+/// assert_eq!(drained.to_string(), "1 call left after 3s: `nightly`: 1 in flight, closed for 3s");
 /// # drop(hangs);
 /// # Ok(()) }
 /// ```
 pub fn drain_all(deadline: impl Into<Deadline>) -> Drain<'static> {
-    let began = time::now();
+    let (began, deadline) = (time::now(), deadline.into());
     let lives = registry::drain_from_now_on();
     for live in &lives {
         begin(live);
     }
-    Drain::new(Whose::All, lives, began, deadline.into())
+    Drain::new(Whose::All, lives, began, deadline)
 }
 
 fn begin(live: &'static Live) {
@@ -174,8 +177,9 @@ impl Future for Drain<'_> {
         loop {
             // Somebody may wait, or have a permit, who is not polled any more.
             let next = this.lives.iter().filter_map(|live| live.gate.clear()).min();
-            if this.lives.iter().all(|live| is_over(live)) || *this.deadline <= time::now() {
-                return Poll::Ready(Drained::of(this.lives, *this.began));
+            let drained = Drained::now(this.lives, *this.began);
+            if !drained.goes_on || *this.deadline <= drained.ended {
+                return Poll::Ready(drained);
             }
             let until = next.map_or(*this.deadline, |next| next.min(*this.deadline));
             ready!(timer.as_mut().poll_until(until, cx));
@@ -193,11 +197,6 @@ fn add_those_made_since(lives: &mut Vec<&'static Live>) {
     }
 }
 
-/// Whether nothing is left to wait for.
-fn is_over(live: &Live) -> bool {
-    live.is_idle() || !live.gate.is_closed()
-}
-
 /// How a drain has ended.
 #[derive(Debug, Clone)]
 #[must_use = "it says whether calls were left"]
@@ -205,6 +204,8 @@ pub struct Drained {
     left: Vec<Left>,
     began: Instant,
     ended: Instant,
+    /// Something is left of what is still closed.
+    goes_on: bool,
 }
 
 /// What was left of a partition at the end of a [drain](Partition::drain).
@@ -219,7 +220,7 @@ pub struct Left {
     pub waiting: u64,
     /// Calls that back off before another attempt.
     pub backing_off: u64,
-    /// Calls whose fallback runs.
+    /// Calls whose fallback runs; a call on its way from an attempt to what comes next may be among them.
     pub in_fallback: u64,
     /// Of those in flight the ones that settle, the oldest first: their callers may have left long ago.
     pub settling: Vec<Unsettled>,
@@ -240,17 +241,25 @@ pub struct Unsettled {
 }
 
 impl Drained {
-    fn of(lives: &[&'static Live], began: Instant) -> Self {
-        let left = lives.iter().filter(|live| !live.is_idle());
-        let mut left: Vec<_> = left.map(|live| Left::of(live, began)).collect();
-        // Something may have ended between the two looks.
-        left.retain(|left| left.calls() > 0);
-        left.sort_by_key(|left| registry::identity(left.partition));
-        Self {
-            left,
+    /// If it ended now. What is waited for is what would be told: what one look has seen, another may not see.
+    fn now(lives: &[&'static Live], began: Instant) -> Self {
+        let mut drained = Self {
+            left: Vec::new(),
             began,
             ended: time::now(),
+            goes_on: false,
+        };
+        for live in lives.iter().filter(|live| !live.is_idle()) {
+            let tally = live.gate.tally();
+            let left = Left::of(live, &tally, began);
+            if left.calls() > 0 {
+                drained.goes_on |= tally.closed_since.is_some();
+                drained.left.push(left);
+            }
         }
+        let order = |left: &Left| registry::identity(left.partition);
+        drained.left.sort_by_key(order);
+        drained
     }
 
     /// Whether nothing was left.
@@ -273,8 +282,7 @@ impl Drained {
 }
 
 impl Left {
-    fn of(live: &'static Live, began: Instant) -> Self {
-        let tally = live.gate.tally();
+    fn of(live: &'static Live, tally: &Tally, began: Instant) -> Self {
         let aftermath = live.aftermath_if_any();
         let seen = aftermath.map(Aftermath::seen).unwrap_or_default();
         let settling = aftermath.map(Aftermath::settling).unwrap_or_default();
@@ -282,7 +290,7 @@ impl Left {
             function: function.path(),
             since,
         });
-        Self {
+        let mut left = Self {
             partition: live.partition,
             in_flight: tally.in_flight.into(),
             waiting: u64::from(tally.granted) + u64::from(tally.waiting),
@@ -291,7 +299,12 @@ impl Left {
             settling: settling.collect(),
             // It may have been reopened.
             since: tally.closed_since.unwrap_or(began),
+        };
+        if left.calls() == 0 {
+            // Each of the looks has come too early or too late for it.
+            left.in_fallback = aftermath.map_or(0, Aftermath::under_way);
         }
+        left
     }
 
     fn calls(&self) -> u64 {
@@ -313,13 +326,13 @@ impl Left {
 /// A line for a log, with the numbers.
 impl fmt::Display for Drained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let took = in_millis(self.took());
+        let took = Millis(self.took());
         if self.is_complete() {
-            return write!(f, "drained in {took:?}");
+            return write!(f, "drained in {took}");
         }
         let calls: u64 = self.left.iter().map(Left::calls).sum();
         let plural = if calls == 1 { "" } else { "s" };
-        write!(f, "{calls} call{plural} left after {took:?}")?;
+        write!(f, "{calls} call{plural} left after {took}")?;
         for (at, left) in self.left.iter().enumerate() {
             let before = if at == 0 { ": " } else { "; " };
             write!(f, "{before}`{}`: ", left.partition.name())?;
@@ -327,10 +340,10 @@ impl fmt::Display for Drained {
                 let before = if at == 0 { "" } else { " and " };
                 write!(f, "{before}{calls} {what}")?;
             }
-            let time_since = |since| in_millis(self.ended.saturating_duration_since(since));
-            write!(f, ", closed for {:?}", time_since(left.since))?;
+            let time_since = |since| Millis(self.ended.saturating_duration_since(since));
+            write!(f, ", closed for {}", time_since(left.since))?;
             for Unsettled { function, since } in &left.settling {
-                write!(f, ", `{function}` settles for {:?}", time_since(*since))?;
+                write!(f, ", `{function}` settles for {}", time_since(*since))?;
             }
         }
         Ok(())
@@ -338,8 +351,15 @@ impl fmt::Display for Drained {
 }
 
 /// Nobody reads more of it.
-fn in_millis(duration: Duration) -> Duration {
-    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+struct Millis(Duration);
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX) {
+            0 => f.write_str("0ms"),
+            millis => write!(f, "{:?}", Duration::from_millis(millis)),
+        }
+    }
 }
 
 impl fmt::Debug for Drain<'_> {

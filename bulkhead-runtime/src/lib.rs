@@ -85,7 +85,7 @@
 //! * `tracing`: events and a span.
 //!   - At `warn`: rejections, timeouts, calls with a `margin` and no deadline, and retries that the budget does not
 //!     afford, each at most once a second for each partition; and a breaker that opens.
-//!   - At `info`: the other transitions of a breaker, a partition that is closed or reopened, and the end of a
+//!   - At `info`: the other transitions of a breaker, a partition that is closed, drains or is reopened, and the end of a
 //!     saturation of a second or more. At `debug`: every other saturation. Where a subscriber takes `info`, partitions
 //!     are watched as for an [`Observer`] that wants saturation; one that is installed later than the first use of a
 //!     partition is noticed at the next rejection.

@@ -16,7 +16,7 @@ use crate::frame::Carried;
 /// were rejected in there.
 ///
 /// A task that is made inside a guarded call is part of it for its whole life, also when it outlives the call: while partitions
-/// [drain](crate::drain_all), its calls are let in, so that a request under way can come to its end. One that goes on for
+/// [drain](crate::drain_all), its calls are let in, so that what it works for can come to its end. One that goes on for
 /// ever would be let in for ever, and keep whoever drains waiting while it calls.
 ///
 /// A plain `tokio::spawn` starts without any of it, which is right for a task that goes on by itself: while partitions

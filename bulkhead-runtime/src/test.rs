@@ -67,7 +67,7 @@ struct Isolation {
 
 /// Gives every partition a fresh state on this thread, until what it returns is dropped.
 ///
-/// Permits, waiters, counts, and what was resized, configured or closed: the tests of one process do not
+/// Permits, waiters, counts, and what was resized, configured, closed or drained: the tests of one process do not
 /// disturb one another. The policies are those that were declared.
 ///
 /// **What it covers** is code that runs on this thread: a `#[tokio::test]` and everything that it spawns, as

@@ -10,7 +10,7 @@
 //! cargo run --example shop -- serve --port 9000
 //! ```
 //!
-//! Start reading in `clients.rs`: the attribute is there, and nothing else differs.
+//! Start reading in `clients.rs`: the attribute is there, and nothing else differs. `shutdown.rs` is how it goes down.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -25,6 +25,7 @@ mod load;
 mod partners;
 mod report;
 mod service;
+mod shutdown;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -34,6 +35,7 @@ use clients::Arrangement;
 use http::{Http, HttpError, Server};
 use load::Answers;
 use partners::{QUICK, Running, SLOW};
+use shutdown::Readiness;
 
 const CALM: Duration = Duration::from_secs(3);
 const HANGING: Duration = Duration::from_secs(6);
@@ -51,7 +53,7 @@ async fn main() -> ExitCode {
         Ok(Command::Serve { port }) => serve(port).await,
         Ok(Command::Help) => {
             println!("{}", args::USAGE);
-            Ok(())
+            Ok(ExitCode::SUCCESS)
         }
         Err(mistake) => {
             eprintln!("shop: {mistake}\n{}", args::USAGE);
@@ -59,7 +61,7 @@ async fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("shop: {error}");
             ExitCode::FAILURE
@@ -68,7 +70,7 @@ async fn main() -> ExitCode {
 }
 
 /// The same load on both arrangements, one after the other.
-async fn compare(port: u16) -> Result<(), HttpError> {
+async fn compare(port: u16) -> Result<ExitCode, HttpError> {
     let partners = Running::start().await?;
 
     let shop = Server::start(port, service::router(Arrangement::Unguarded, &partners)).await?;
@@ -88,7 +90,7 @@ async fn compare(port: u16) -> Result<(), HttpError> {
     claims::check_counts(&with, &snapshots);
     report::conclusion(&without.slow, &with.slow);
     partners.stop().await;
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A calm phase, then one in which shipping hangs; then the shop closes.
@@ -109,10 +111,13 @@ async fn run(shop: Server, partners: &Running) -> Result<Phases, HttpError> {
     Ok(Phases { calm, slow })
 }
 
-/// Keeps the guarded shop running until ctrl-C.
-async fn serve(port: u16) -> Result<(), HttpError> {
+/// Keeps the guarded shop running until it is told to end, and ends it in order.
+async fn serve(port: u16) -> Result<ExitCode, HttpError> {
     let partners = Running::start().await?;
-    let shop = Server::start(port, service::router(Arrangement::Guarded, &partners)).await?;
+    let readiness = Readiness::new();
+    let router = readiness.route(service::router(Arrangement::Guarded, &partners));
+    let shop = Server::start(port, router).await?;
     report::lines_to_try(shop.address(), &partners);
-    tokio::signal::ctrl_c().await.map_err(HttpError::Signal)
+    shutdown::signal().await?;
+    Ok(shutdown::run(shop, readiness).await)
 }

@@ -107,9 +107,10 @@ pub(crate) fn route<'a>(routes: &'a [Answers], path: &str) -> &'a Answers {
 pub(crate) fn lines_to_try(shop: SocketAddr, partners: &Running) {
     let shipping = partners.shipping();
     let [quick, slow] = [QUICK, SLOW].map(|delay| delay.as_millis());
+    let process = std::process::id();
     let timing = r"%{http_code} after %{time_total} s\n";
     println!(
-        r"The shop listens on http://{shop}; ctrl-C ends it. In another terminal:
+        r"The shop listens on http://{shop}; ctrl-C or `kill` ends it, in order. In another terminal:
 
   curl -i -X POST http://{shop}/login
   curl -i -X POST http://{shop}/checkout
@@ -126,7 +127,13 @@ ten hang, one more gets a 503 with `Retry-After`, and /login does not care:
 
 Make it quick again:
 
-  curl -X POST http://{shipping}/delay/{quick}"
+  curl -X POST http://{shipping}/delay/{quick}
+
+End it while a request hangs, and see `/ready` change first:
+
+  curl -X POST http://{shipping}/delay/{slow}
+  curl -i http://{shop}/shipping-quote & sleep 1; kill -TERM {process}
+  curl -i http://{shop}/ready"
     );
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub(crate) mod attempts;
 pub(crate) mod watched;
 pub(crate) mod wire;
 

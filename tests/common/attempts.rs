@@ -1,0 +1,64 @@
+//! What the tests of functions with several attempts share.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bulkhead_runtime::{BulkheadError, Snapshot};
+
+/// How a call of these tests ends: as its body says, which is worth another attempt or not, or as the library does.
+#[derive(Debug, Clone)]
+pub(crate) enum Failed {
+    /// The `n`th body that ran.
+    Transient(u32),
+    Lasting,
+    Ours(BulkheadError),
+}
+
+impl From<BulkheadError> for Failed {
+    fn from(error: BulkheadError) -> Self {
+        Self::Ours(error)
+    }
+}
+
+/// Ours too, on purpose: no answer of it makes the library try again after a rejection.
+pub(crate) fn is_transient(failed: &Failed) -> bool {
+    !matches!(failed, Failed::Lasting)
+}
+
+/// Counts the bodies that ran.
+#[derive(Debug)]
+pub(crate) struct Ran(AtomicU32);
+
+impl Ran {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// One more; tells which it is, from 1.
+    pub(crate) fn one(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub(crate) fn times(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What holds at rest of calls that have no permit: all of them have ended, and what the budget gave is accounted for.
+#[track_caller]
+pub(crate) fn assert_nobody_is_left(s: &Snapshot) {
+    assert_eq!(
+        (s.backing_off, s.in_fallback),
+        (0, 0),
+        "somebody is left: {s:?}"
+    );
+    assert_eq!(
+        s.started,
+        s.waiting + s.granted + s.admitted + s.rejected.total() + s.abandoned,
+        "an attempt is counted twice, or not at all: {s:?}"
+    );
+    assert_eq!(
+        s.admitted,
+        s.in_flight + s.outcomes.total(),
+        "an attempt ended twice, or not at all: {s:?}"
+    );
+}

@@ -27,13 +27,18 @@ use crate::time::{self, Instant, Stamp, Timer};
 
 type Output<A> = <<A as Bodies>::Body as Body>::Output;
 
+type Whole<A, J, L> = WholeGuarded<
+    A,
+    J,
+    L,
+    Output<A>,
+    <<A as Bodies>::Body as Body>::Attempt,
+    <L as Fallback<Output<A>>>::Answer,
+>;
+
 /// Guards a call that may have several attempts.
 #[inline]
-pub fn guard_whole<A, J>(
-    function: &'static Function,
-    bodies: A,
-    judge: J,
-) -> WholeGuarded<A, J, Nothing>
+pub fn guard_whole<A, J>(function: &'static Function, bodies: A, judge: J) -> Whole<A, J, Nothing>
 where
     A: Bodies,
     J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
@@ -50,7 +55,7 @@ pub fn guard_whole_or<A, J, K, L, F>(
     bodies: A,
     judge: J,
     fallback: L,
-) -> WholeGuarded<A, J, Instead<K, L>>
+) -> Whole<A, J, Instead<K, L>>
 where
     A: Bodies,
     J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
@@ -104,17 +109,21 @@ where
 
 pin_project! {
     /// See [`guard_whole`].
+    ///
+    /// What it holds are parameters of its own, and nothing that follows from the closures in `A` and `L`. Whether it is
+    /// `Send` is asked where no lifetime is known; rustc then takes the `'static` in the `Box<dyn Trait>` that a closure
+    /// is given for another one than that in the function's output, and says that the closure is "not general enough".
     #[doc(hidden)]
     #[must_use = "futures do nothing unless polled"]
-    pub struct WholeGuarded<A: Bodies, J, L: Fallback<Output<A>>> {
+    pub struct WholeGuarded<A, J, L, R, T, F> {
         // What runs stands first: fields drop in order, and it is gone before the gauges say so.
         #[pin]
-        attempt: Option<<A::Body as Body>::Attempt>,
+        attempt: Option<T>,
         #[pin]
-        answer: Option<L::Answer>,
+        answer: Option<F>,
         #[pin]
         timer: Timer,
-        stage: Stage<Output<A>>,
+        stage: Stage<R>,
         // From the first poll to the end; gone last, when nothing of it is left.
         under_way: Option<UnderWay>,
         bounds: Option<Bounds>,
@@ -175,7 +184,7 @@ enum Next<R> {
     FallBack(Failed<R>),
 }
 
-impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
+impl<A: Bodies, J, L: Fallback<Output<A>>> Whole<A, J, L> {
     fn new(function: &'static Function, bodies: A, judge: J, fallback: L) -> Self {
         let (first, others) = bodies.split();
         Self {
@@ -195,7 +204,7 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
     }
 }
 
-impl<A, J, L> Future for WholeGuarded<A, J, L>
+impl<A, J, L> Future for Whole<A, J, L>
 where
     A: Bodies,
     <A::Body as Body>::Attempt: Underway<Output<A>, J>,
@@ -214,7 +223,7 @@ where
     }
 }
 
-impl<A, J, L> WholeGuarded<A, J, L>
+impl<A, J, L> Whole<A, J, L>
 where
     A: Bodies,
     <A::Body as Body>::Attempt: Underway<Output<A>, J>,
@@ -447,7 +456,7 @@ fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
     Some(time::after(now, backoff::draw(limit)))
 }
 
-impl<A: Bodies, J, L: Fallback<Output<A>>> fmt::Debug for WholeGuarded<A, J, L> {
+impl<A, J, L, R, T, F> fmt::Debug for WholeGuarded<A, J, L, R, T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WholeGuarded")
             .field("function", &self.function.path())

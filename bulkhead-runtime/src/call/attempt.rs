@@ -1,6 +1,7 @@
 //! One attempt of a call that may have several, or a fallback, or a body that settles.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -110,23 +111,24 @@ impl<R> Ended<R> {
 /// The bodies of a call, one for each attempt.
 #[doc(hidden)]
 pub trait Bodies {
-    type Body: Body;
-    type Others: Others<Self::Body>;
+    type Others: Others;
 
     /// The first, and what makes the others: so it is kept in one place, and moved once.
-    fn split(self) -> (Self::Body, Self::Others);
+    fn split(self) -> (<Self::Others as Others>::Body, Self::Others);
 }
 
 /// The bodies of the attempts after the first.
 #[doc(hidden)]
-pub trait Others<B: Body> {
+pub trait Others {
+    type Body: Body;
+
     /// Whether there can be any.
     const EXIST: bool;
 
-    fn next(&mut self) -> B;
+    fn next(&mut self) -> Self::Body;
 
     /// Whether another attempt makes sense after this.
-    fn is_transient(&self, returned: &B::Output) -> bool;
+    fn is_transient(&self, returned: &<Self::Body as Body>::Output) -> bool;
 }
 
 /// A body, and what becomes of it when its caller leaves.
@@ -165,22 +167,22 @@ impl<B: Body> Once<B> {
 }
 
 impl<B: Body> Bodies for Once<B> {
-    type Body = B;
-    type Others = NoOthers;
+    type Others = NoOthers<B>;
 
     #[inline]
-    fn split(self) -> (B, NoOthers) {
-        (self.0, NoOthers)
+    fn split(self) -> (B, NoOthers<B>) {
+        (self.0, NoOthers(PhantomData))
     }
 }
 
 /// The others of a call that is made once.
 #[doc(hidden)]
 #[derive(Debug)]
-#[non_exhaustive]
-pub struct NoOthers;
+pub struct NoOthers<B>(PhantomData<fn() -> B>);
 
-impl<B: Body> Others<B> for NoOthers {
+impl<B: Body> Others for NoOthers<B> {
+    type Body = B;
+
     const EXIST: bool = false;
 
     fn next(&mut self) -> B {
@@ -218,7 +220,6 @@ where
     B: Body,
     W: Fn(Seen<'_, B::Output>) -> bool,
 {
-    type Body = B;
     type Others = Self;
 
     #[inline]
@@ -227,12 +228,14 @@ where
     }
 }
 
-impl<M, W, B> Others<B> for Again<M, W>
+impl<M, W, B> Others for Again<M, W>
 where
     M: FnMut() -> B,
     B: Body,
     W: Fn(Seen<'_, B::Output>) -> bool,
 {
+    type Body = B;
+
     const EXIST: bool = true;
 
     fn next(&mut self) -> B {

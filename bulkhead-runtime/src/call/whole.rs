@@ -25,23 +25,29 @@ use crate::policy::MIN_DURATION;
 use crate::retry::backoff;
 use crate::time::{self, Instant, Stamp, Timer};
 
-type Output<A> = <<A as Bodies>::Body as Body>::Output;
+type Output<O> = <<O as Others>::Body as Body>::Output;
+type OutputOf<A> = Output<<A as Bodies>::Others>;
 
-type Whole<A, J, L> = WholeGuarded<
-    A,
+/// As its parameters follow from these.
+type Whole<O, J, L> = WholeGuarded<
+    O,
     J,
     L,
-    Output<A>,
-    <<A as Bodies>::Body as Body>::Attempt,
-    <L as Fallback<Output<A>>>::Answer,
+    Output<O>,
+    <<O as Others>::Body as Body>::Attempt,
+    <L as Fallback<Output<O>>>::Answer,
 >;
 
 /// Guards a call that may have several attempts.
 #[inline]
-pub fn guard_whole<A, J>(function: &'static Function, bodies: A, judge: J) -> Whole<A, J, Nothing>
+pub fn guard_whole<A, J>(
+    function: &'static Function,
+    bodies: A,
+    judge: J,
+) -> Whole<A::Others, J, Nothing>
 where
     A: Bodies,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    J: Fn(Ask<'_, OutputOf<A>>) -> Answer<OutputOf<A>>,
 {
     WholeGuarded::new(function, bodies, judge, Nothing)
 }
@@ -55,12 +61,12 @@ pub fn guard_whole_or<A, J, K, L, F>(
     bodies: A,
     judge: J,
     fallback: L,
-) -> Whole<A, J, Instead<K, L>>
+) -> Whole<A::Others, J, Instead<K, L>>
 where
     A: Bodies,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: FnOnce(K, Unanswered<Output<A>>) -> Result<F, Output<A>>,
-    F: Future<Output = Output<A>>,
+    J: Fn(Ask<'_, OutputOf<A>>) -> Answer<OutputOf<A>>,
+    L: FnOnce(K, Unanswered<OutputOf<A>>) -> Result<F, OutputOf<A>>,
+    F: Future<Output = OutputOf<A>>,
 {
     WholeGuarded::new(function, bodies, judge, Instead(Some((kept, fallback))))
 }
@@ -110,12 +116,12 @@ where
 pin_project! {
     /// See [`guard_whole`].
     ///
-    /// What it holds are parameters of its own, and nothing that follows from the closures in `A` and `L`. Whether it is
+    /// What it holds are parameters of its own, and nothing that follows from the closures in `O` and `L`. Whether it is
     /// `Send` is asked where no lifetime is known; rustc then takes the `'static` in the `Box<dyn Trait>` that a closure
     /// is given for another one than that in the function's output, and says that the closure is "not general enough".
     #[doc(hidden)]
     #[must_use = "futures do nothing unless polled"]
-    pub struct WholeGuarded<A, J, L, R, T, F> {
+    pub struct WholeGuarded<O, J, L, R, T, F> {
         // What runs stands first: fields drop in order, and it is gone before the gauges say so.
         #[pin]
         attempt: Option<T>,
@@ -131,7 +137,7 @@ pin_project! {
         own: Option<(Instant, Setter)>,
         // Whether it is the one that retries.
         is_owner: bool,
-        others: A::Others,
+        others: O,
         fallback: L,
         function: &'static Function,
         judge: J,
@@ -184,8 +190,13 @@ enum Next<R> {
     FallBack(Failed<R>),
 }
 
-impl<A: Bodies, J, L: Fallback<Output<A>>> Whole<A, J, L> {
-    fn new(function: &'static Function, bodies: A, judge: J, fallback: L) -> Self {
+impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
+    fn new(
+        function: &'static Function,
+        bodies: impl Bodies<Others = O>,
+        judge: J,
+        fallback: L,
+    ) -> Self {
         let (first, others) = bodies.split();
         Self {
             attempt: Some(first.attempt()),
@@ -204,16 +215,16 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> Whole<A, J, L> {
     }
 }
 
-impl<A, J, L> Future for Whole<A, J, L>
+impl<O, J, L> Future for Whole<O, J, L>
 where
-    A: Bodies,
-    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: Fallback<Output<A>>,
+    O: Others,
+    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
+    L: Fallback<Output<O>>,
 {
-    type Output = Output<A>;
+    type Output = Output<O>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         if let Stage::Fresh = self.stage {
             self.as_mut().begin();
         }
@@ -223,12 +234,12 @@ where
     }
 }
 
-impl<A, J, L> Whole<A, J, L>
+impl<O, J, L> Whole<O, J, L>
 where
-    A: Bodies,
-    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: Fallback<Output<A>>,
+    O: Others,
+    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
+    L: Fallback<Output<O>>,
 {
     fn begin(mut self: Pin<&mut Self>) {
         let this = self.as_mut().project();
@@ -236,12 +247,12 @@ where
         *this.under_way = Some(live.aftermath().begin(live));
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
-        *this.is_owner = A::Others::EXIST && !frame::is_retrying();
+        *this.is_owner = O::EXIST && !frame::is_retrying();
         self.start(1, None);
     }
 
     /// An attempt begins, whose body is there.
-    fn start(self: Pin<&mut Self>, number: u32, before: Option<Failed<Output<A>>>) {
+    fn start(self: Pin<&mut Self>, number: u32, before: Option<Failed<Output<O>>>) {
         let mut this = self.project();
         let attempt = this.attempt.as_mut().as_pin_mut();
         attempt.expect("its body is there").start(Start {
@@ -253,7 +264,7 @@ where
     }
 
     /// One poll of a call that has begun, through as many stages as it goes.
-    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         let _set = self
             .bounds
             .and_then(|Bounds(bounds)| bounds)
@@ -280,7 +291,7 @@ where
         }
     }
 
-    fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<A>>> {
+    fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<O>>> {
         let mut this = self.project();
         let function = *this.function;
         let Stage::Attempting { number, before } = this.stage else {
@@ -327,7 +338,7 @@ where
         })
     }
 
-    fn back_off(self: Pin<&mut Self>, retry: Retry<Output<A>>) {
+    fn back_off(self: Pin<&mut Self>, retry: Retry<Output<O>>) {
         let this = self.project();
         let aftermath = this.function.live().aftermath();
         *this.stage = Stage::BackingOff(retry, aftermath.back_off());
@@ -337,7 +348,7 @@ where
     fn poll_backoff(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Failed<Output<A>>>> {
+    ) -> Poll<Option<Failed<Output<O>>>> {
         let mut this = self.as_mut().project();
         let Stage::BackingOff(retry, backing_off) = this.stage else {
             unreachable!("it backs off")
@@ -361,7 +372,7 @@ where
     }
 
     /// Begins the fallback; the value that stays where there is none.
-    fn fall_back(self: Pin<&mut Self>, failed: Failed<Output<A>>) -> Option<Output<A>> {
+    fn fall_back(self: Pin<&mut Self>, failed: Failed<Output<O>>) -> Option<Output<O>> {
         let mut this = self.project();
         *this.stage = Stage::Over;
         if !failed.may_fall_back {
@@ -381,7 +392,7 @@ where
         }
     }
 
-    fn poll_fallback(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll_fallback(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         let mut this = self.project();
         let answer = this.answer.as_mut().as_pin_mut();
         let answer = answer.expect("there until it has answered");
@@ -456,7 +467,7 @@ fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
     Some(time::after(now, backoff::draw(limit)))
 }
 
-impl<A, J, L, R, T, F> fmt::Debug for WholeGuarded<A, J, L, R, T, F> {
+impl<O, J, L, R, T, F> fmt::Debug for WholeGuarded<O, J, L, R, T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WholeGuarded")
             .field("function", &self.function.path())

@@ -37,6 +37,10 @@ fn never(_: &BulkheadError) -> bool {
     false
 }
 
+#[expect(
+    clippy::unused_async,
+    reason = "a fallback is async, also one that waits for nothing"
+)]
 async fn instead(number: u64, error: BulkheadError) -> Result<u64, BulkheadError> {
     if number > 0 { Ok(number) } else { Err(error) }
 }

@@ -316,15 +316,16 @@ fn compare(s: &Snapshot, outside: &Outside, plans: &[Plan]) {
         "each attempt that was admitted is a body that began"
     );
     // A call that its deadline stops, or its timeout, in the very instant in which its body ends is the library's.
-    assert_eq!(s.outcomes.success, read(&ended.success));
-    assert_eq!(s.outcomes.failure, read(&ended.failure));
-    assert_eq!(s.outcomes.ignored, read(&ended.ignored));
-    assert_eq!(s.outcomes.panicked, read(&ended.panicked));
+    assert_eq!(s.outcomes.success, read(&ended.success), "{s:?}");
+    assert_eq!(s.outcomes.failure, read(&ended.failure), "{s:?}");
+    assert_eq!(s.outcomes.ignored, read(&ended.ignored), "{s:?}");
+    assert_eq!(s.outcomes.panicked, read(&ended.panicked), "{s:?}");
     assert_eq!(
         s.fallbacks.answered + s.fallbacks.unanswered,
-        read(fallbacks)
+        read(fallbacks),
+        "{s:?}"
     );
-    assert_eq!(s.fallbacks.answered, read(answered));
+    assert_eq!(s.fallbacks.answered, read(answered), "{s:?}");
     let calls = u64::try_from(plans.len()).expect("few");
     assert_eq!(
         s.started,

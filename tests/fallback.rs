@@ -1,5 +1,10 @@
 //! Fallbacks: for which endings they run, what they are given, what they hold, and how they are counted.
 
+#![expect(
+    clippy::unused_async,
+    reason = "a fallback is async, also one that waits for nothing"
+)]
+
 mod common;
 
 use std::future::pending;
@@ -8,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bulkhead_runtime::{
-    BreakerState, BulkheadError, Deadline, Partition, Reason, Verdict, bulkhead, partition,
+    BreakerState, BulkheadError, Deadline, Fallbacks, Partition, Reason, Verdict, bulkhead,
+    partition,
 };
 use common::attempts::{Failed, Ran, assert_nobody_is_left, is_transient};
 use common::watched::{find, of};
@@ -75,7 +81,7 @@ async fn a_fallback_runs_for_every_reason_sees_it_and_holds_no_permit() {
     let answer = |ends| async move { for_every_reason(ends).await.expect("the fallback answers") };
 
     assert_eq!(answer(Ends::Well).await, Answer::Body);
-    assert_eq!(reasons.snapshot().fallbacks, Default::default());
+    assert_eq!(reasons.snapshot().fallbacks, Fallbacks::default());
     assert_eq!(answer(Ends::Fails).await, Answer::ForFailure);
     assert_eq!(
         answer(Ends::Hangs).await,
@@ -182,8 +188,10 @@ async fn then_hangs(alive: Arc<()>) -> Result<(), Failed> {
 }
 
 async fn hangs(alive: Arc<()>, error: Failed) -> Result<(), Failed> {
-    let _held = (alive, error);
-    pending().await
+    let held = (alive, error);
+    pending::<()>().await;
+    drop(held);
+    Ok(())
 }
 
 #[tokio::test(start_paused = true)]
@@ -368,7 +376,7 @@ async fn an_ok_that_is_called_a_failure_has_no_error_to_fall_back_from() {
     );
     assert!(!ASKED.load(Ordering::SeqCst));
     let s = find("fallback-ok").snapshot();
-    assert_eq!((s.outcomes.failure, s.fallbacks), (1, Default::default()));
+    assert_eq!((s.outcomes.failure, s.fallbacks), (1, Fallbacks::default()));
 }
 
 // ---- the deadline
@@ -383,7 +391,7 @@ async fn fails_after(time: Duration) -> Result<(), Failed> {
 
 async fn takes(time: Duration, _: Failed) -> Result<(), Failed> {
     let deadline = Deadline::current().expect("the fallback knows how long it has");
-    assert!(deadline.remaining() <= ms(100));
+    assert!(deadline.remaining() <= ms(100), "{deadline:?}");
     sleep(time).await;
     Ok(())
 }

@@ -27,6 +27,17 @@ functions! {
     #[bulkhead(SHARED)] by_path
     #[bulkhead(WATCHED, timeout = 1s)] watched
     #[bulkhead(name = "footprint-contract", max = 1, queue = 1, wait = 5ms, timeout = 1s, deadline = 2s, margin = 5ms, breaker())] contract
+    #[bulkhead(name = "footprint-settle", max = 1, settle)] settles
+    #[bulkhead(name = "footprint-fallback", max = 1, fallback = zero(error))] falls_back
+    #[bulkhead(name = "footprint-retry", max = 1, retry(idempotent, attempts = 2, backoff = 1ms, when = never))] retries
+}
+
+fn zero(_: BulkheadError) -> std::future::Ready<Result<usize, BulkheadError>> {
+    std::future::ready(Ok(0))
+}
+
+fn never(_: &BulkheadError) -> bool {
+    false
 }
 
 #[test]
@@ -41,6 +52,10 @@ fn a_guarded_future_is_little_larger_than_the_plain_one() {
         ("by path", size_of_val(&by_path(ARGUMENT)), 224),
         ("below a breaker", size_of_val(&watched(ARGUMENT)), 456),
         ("with a contract", size_of_val(&contract(ARGUMENT)), 456),
+        ("that settles", size_of_val(&settles(ARGUMENT)), 696),
+        ("with a fallback", size_of_val(&falls_back(ARGUMENT)), 848),
+        // It has the argument twice: to be cloned, and the clone.
+        ("with retries", size_of_val(&retries(ARGUMENT)) - 1024, 720),
     ] {
         let more = size - plain;
         assert!(

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bulkhead_runtime::{
-    BreakerState, BulkheadError, Deadline, Event, Partition, Reason, bulkhead, partition, subscribe,
+    BreakerState, BulkheadError, Deadline, Event, Partition, Reason, Retries, bulkhead, partition,
+    subscribe,
 };
 use common::attempts::{Failed, Ran, assert_nobody_is_left, is_transient};
 use common::watched::{find, of, window};
@@ -133,7 +134,7 @@ async fn a_rejection_is_never_tried_again_whatever_it_is_called() {
     let s = rejecting.snapshot();
     assert_eq!(
         (s.rejected.full, s.rejected.closed, s.retries),
-        (1, 1, Default::default())
+        (1, 1, Retries::default())
     );
     assert_rests(rejecting);
 }
@@ -161,6 +162,10 @@ async fn each_attempt_has_its_own_timeout_and_may_be_tried_again_after_it() {
     assert_rests(find("retry-timeout"));
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "so it is asked, whatever the type"
+)]
 fn is_busy(answer: &u16) -> bool {
     *answer == 503
 }
@@ -294,8 +299,8 @@ async fn is_closed(ran: &Ran) -> Result<(), Failed> {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_a_backoff_at_once_with_the_error_that_was_there() {
-    let closed = find("retry-closed");
     static RAN: Ran = Ran::new();
+    let closed = find("retry-closed");
     let call = tokio::spawn(is_closed(&RAN));
     tokio::task::yield_now().await;
     assert_eq!(closed.snapshot().backing_off, 1);
@@ -329,7 +334,7 @@ async fn what_fails_on_a_closed_partition_is_not_tried_again() {
     let error = closes().await.expect_err("it fails");
     assert!(matches!(error, Failed::Transient(1)), "{error:?}");
     let closed = find("retry-closed-inside");
-    assert_eq!(closed.snapshot().retries, Default::default());
+    assert_eq!(closed.snapshot().retries, Retries::default());
     closed.reopen();
     assert_rests(closed);
 }
@@ -581,6 +586,10 @@ async fn pays_nothing_either() -> Result<(), Failed> {
     Ok(())
 }
 
+#[expect(
+    clippy::unused_async,
+    reason = "a fallback is async, also one that waits for nothing"
+)]
 async fn hands_back(error: Failed) -> Result<(), Failed> {
     Err(error)
 }

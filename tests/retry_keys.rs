@@ -490,6 +490,29 @@ async fn the_type_says_what_an_error_is() {
     assert_eq!(answer.map(Into::into), Ok(42));
 }
 
+type Shown = Box<dyn Fn(u32) -> String + Send + Sync>;
+
+#[bulkhead(
+    SHARED,
+    retry(idempotent, attempts = 2, backoff = 1ms, when = Error::is_transient),
+    fallback = plainly(error),
+)]
+async fn boxed_closure(partner: Arc<Partner>) -> Result<Shown, Error> {
+    let call = partner.ask().await?;
+    Ok(Box::new(move |number| format!("{call} {number}")))
+}
+
+async fn plainly(_: Error) -> Result<Shown, Error> {
+    Ok(Box::new(|number| number.to_string()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_returns_a_trait_object_can_be_spawned() {
+    let spawned = tokio::spawn(boxed_closure(Arc::new(Partner::down_for(1))));
+    let shown = spawned.await.expect("it does not panic");
+    assert_eq!(shown.map(|shown| shown(7)), Ok("2 7".to_owned()));
+}
+
 const TENTHS: Duration = Duration::from_millis(100);
 
 /// The sum just fits: 25 ms, three times 600 ms, and backoffs of 40 ms and 60 ms.

@@ -10,10 +10,20 @@ use crate::span::Ends;
 pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) cfgs: TokenStream,
+    /// What it says about lints.
+    pub(crate) lints: TokenStream,
     /// The one before the name.
     pub(crate) mutability: Option<Token![mut]>,
     /// Where all of the argument stands, its type included.
     pub(crate) ends: Ends,
+}
+
+impl Argument {
+    /// Whether it is written with a `mut` that rustc would call needless if nothing changed it.
+    pub(crate) fn is_changeable(&self) -> bool {
+        let is_quiet = || self.lints.to_string().contains("unused_mut");
+        self.mutability.is_some() && self.name != "self" && !is_quiet()
+    }
 }
 
 /// In the order in which they are written.
@@ -43,16 +53,20 @@ pub(crate) fn bound_names(argument: &FnArg) -> Vec<Argument> {
     {
         return Vec::new();
     }
-    let cfgs: TokenStream = attributes
-        .iter()
-        .filter(|a| a.path().is_ident("cfg"))
-        .map(ToTokens::to_token_stream)
-        .collect();
+    let of = |words: &[&str]| -> TokenStream {
+        attributes
+            .iter()
+            .filter(|attribute| words.iter().any(|word| attribute.path().is_ident(word)))
+            .map(ToTokens::to_token_stream)
+            .collect()
+    };
+    let (cfgs, lints) = (of(&["cfg"]), of(&["allow", "expect", "warn", "deny"]));
     names
         .into_iter()
         .map(|(name, mutability)| Argument {
             name,
             cfgs: cfgs.clone(),
+            lints: lints.clone(),
             mutability,
             ends,
         })

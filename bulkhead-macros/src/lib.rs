@@ -141,6 +141,9 @@ use proc_macro::TokenStream;
 /// before the body starts. It is written without `.await`; what has nothing to wait for is
 /// `std::future::ready(…)`. An `Ok` that `classify` calls a failure has no error, and is returned as it is.
 ///
+/// With `retry` or `fallback`, the future is `Send` only if the return type is: a failure is kept until it is known
+/// what comes of it.
+///
 /// # Settle
 ///
 /// Without `settle`, a body is dropped when its caller leaves or runs out of time. With it, a body that has started runs

@@ -77,15 +77,11 @@ impl Whole<'_> {
         } = captures::again(self.function);
         let (body, stays) = self.stays(&in_order);
         // The clone is changed, and not what was given; that is no news to whoever wrote `mut`.
-        let changed = named
-            .iter()
-            .filter(|argument| argument.mutability.is_some());
-        let changed = changed
-            .filter(|argument| argument.name != "self")
-            .map(|argument| {
-                let Argument { name, cfgs, .. } = argument;
-                quote_spanned!(mixed=> #cfgs let _ = &mut #name;)
-            });
+        let changed = named.iter().filter(|argument| argument.is_changeable());
+        let changed = changed.map(|argument| {
+            let Argument { name, cfgs, .. } = argument;
+            quote_spanned!(mixed=> #cfgs let _ = &mut #name;)
+        });
         let rebound = named.iter().map(|argument| self.rebound(argument));
         let when = &when.tokens;
         let again = self.checked(
@@ -103,32 +99,32 @@ impl Whole<'_> {
 
     /// `path(arguments)`, which looks whether the body is one that can settle: that it is none is said under the word.
     fn checked(&self, path: TokenStream, arguments: TokenStream) -> TokenStream {
-        match self.args.settle.value() {
-            Some(settle) => settle.ends.call(path, arguments),
-            None => quote_spanned!(Span::mixed_site()=> #path(#arguments)),
+        if let Some(settle) = self.args.settle.value() {
+            settle.ends.call(path, arguments)
+        } else {
+            quote_spanned!(Span::mixed_site()=> #path(#arguments))
         }
     }
 
     /// One run of the body: what makes its future, and what becomes of that when its caller leaves.
     fn stays(&self, captures: &TokenStream) -> (TokenStream, TokenStream) {
         let (runtime, mixed) = (self.runtime, Span::mixed_site());
-        let settle = self.args.settle.value();
+        let settles = self.args.settle.value().is_some();
         let body = body(self.function, captures);
         let future = match &self.function.shape {
             Shape::Async => quote_spanned!(mixed=> async move #body),
             Shape::Boxed(ty) => {
-                let ty = match settle {
-                    Some(_) => settled::for_ever(ty.clone()),
-                    None => ty.clone(),
+                let ty = if settles {
+                    settled::for_ever(ty.clone())
+                } else {
+                    ty.clone()
                 };
                 quote_spanned!(mixed=> #runtime::__private::once(move || -> #ty #body))
             }
         };
         let body = quote_spanned!(mixed=> let body = #future;);
-        let stays = match settle {
-            None => quote_spanned!(mixed=> #runtime::__private::Stays(body)),
-            Some(_) => quote_spanned!(mixed=> #runtime::__private::Settles(body)),
-        };
+        let ends = Ident::new(if settles { "Settles" } else { "Stays" }, mixed);
+        let stays = quote_spanned!(mixed=> #runtime::__private::#ends(body));
         (body, stays)
     }
 
@@ -138,6 +134,7 @@ impl Whole<'_> {
         let Argument {
             name,
             cfgs,
+            lints,
             mutability,
             ends,
         } = argument;
@@ -147,11 +144,11 @@ impl Whole<'_> {
             let path = quote_spanned!(mixed=> #runtime::__private::receive_again);
             return quote_spanned!(mixed=> #path(#received););
         }
-        let again = again(argument, runtime);
-        // A name of the user's own, bound twice: that is no choice of his.
+        let (again, quiet) = (again(argument, runtime), quiet());
         quote_spanned! {mixed=>
             #cfgs
-            #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+            #lints
+            #quiet
             let #mutability #name = #again;
         }
     }
@@ -161,6 +158,18 @@ impl Whole<'_> {
 fn again(argument: &Argument, runtime: &TokenStream) -> TokenStream {
     let name = argument.ends.reference(&argument.name);
     quote_spanned!(Span::mixed_site()=> #runtime::__private::again(#name))
+}
+
+/// A name of the user's own, bound twice: that is no choice of his.
+fn quiet() -> TokenStream {
+    quote! {
+        #[allow(
+            clippy::min_ident_chars,
+            clippy::shadow_reuse,
+            clippy::shadow_same,
+            clippy::shadow_unrelated
+        )]
+    }
 }
 
 /// The call that stands in for an answer.
@@ -223,8 +232,9 @@ impl<'a> Fallback<'a> {
             } else {
                 argument.name.clone()
             };
+            let quiet = quiet();
             quote_spanned! {mixed=>
-                #[allow(clippy::shadow_reuse, clippy::shadow_same, clippy::shadow_unrelated)]
+                #quiet
                 let #name = #clone;
             }
         });

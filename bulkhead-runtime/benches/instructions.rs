@@ -16,8 +16,8 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use functions::{
-    guarded, guarded_and_full, guarded_with_contract, guarded_with_timeout, run_ready, semaphore,
-    semaphore_and_full, semaphore_with_timeout,
+    guarded, guarded_and_full, guarded_with_contract, guarded_with_retry_and_fallback,
+    guarded_with_timeout, run_ready, semaphore, semaphore_and_full, semaphore_with_timeout,
 };
 
 const FEW: u64 = 6_400;
@@ -31,7 +31,7 @@ struct Situation {
 }
 
 /// Limits leave five in a hundred for another version of the compiler or of tokio.
-const SITUATIONS: [Situation; 4] = [
+const SITUATIONS: [Situation; 5] = [
     Situation {
         name: "admitted",
         limit: 92,
@@ -48,6 +48,12 @@ const SITUATIONS: [Situation; 4] = [
         name: "admitted, with `deadline` and a closed breaker",
         limit: 441,
         ours: |calls| _ = run_ready(calls, guarded_with_contract),
+        theirs: |calls| _ = run_ready(calls, semaphore),
+    },
+    Situation {
+        name: "admitted, with `retry` and `fallback`",
+        limit: 1_053,
+        ours: |calls| _ = run_ready(calls, guarded_with_retry_and_fallback),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },
     Situation {

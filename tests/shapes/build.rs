@@ -11,7 +11,7 @@ struct Variant {
     attribute: fn(&str) -> String,
 }
 
-const VARIANTS: [Variant; 7] = [
+const VARIANTS: [Variant; 9] = [
     Variant {
         name: "plain",
         attribute: |_| String::new(),
@@ -43,6 +43,33 @@ const VARIANTS: [Variant; 7] = [
             guarded(&format!("crate::{partition}_WITH_BREAKER, timeout = 2s"))
         },
     },
+    Variant {
+        name: "falls_back",
+        attribute: |keys| {
+            if is_one_of(&["s65"], keys) {
+                return guarded(keys);
+            }
+            guarded(&format!("{keys}, fallback = crate::pending()"))
+        },
+    },
+    Variant {
+        name: "retried",
+        attribute: |keys| {
+            if is_one_of(&ONCE, keys) {
+                return guarded(keys);
+            }
+            guarded(&format!("{keys}, {RETRY}"))
+        },
+    },
+];
+
+const RETRY: &str = "retry(idempotent, attempts = 2, backoff = 40ms, when = crate::never)";
+
+/// The shapes whose arguments cannot be had again: a `&mut`, a `self` by value, no `Clone`. And `s65`, whose error
+/// cannot be kept for later by a future that is `Send`.
+const ONCE: [&str; 15] = [
+    "s11", "s13", "s15", "s17", "s19", "s20", "s23", "s24", "s25", "s26b", "s26c", "s28", "s31",
+    "s65", "s69",
 ];
 
 const OWN: &str =
@@ -93,6 +120,11 @@ impl Variant {
             None => line,
         }
     }
+}
+
+fn is_one_of(shapes: &[&str], keys: &str) -> bool {
+    let named = |shape: &&str| keys.contains(&format!(".{shape}\""));
+    shapes.iter().any(named)
 }
 
 fn guarded(keys: &str) -> String {

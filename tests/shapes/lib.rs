@@ -2,6 +2,8 @@
 //! another variant.
 #![cfg_attr(not(compare_lints), allow(clippy::all))]
 
+pub use std::future::pending;
+
 use bulkhead_runtime::{partition, Partition};
 
 #[partition(name = "shared.first", max = 64)]
@@ -13,6 +15,11 @@ pub static SECOND: Partition;
 pub static FIRST_WITH_BREAKER: Partition;
 #[partition(name = "breaker.second", max = 64, queue = 8, wait = 25ms, breaker())]
 pub static SECOND_WITH_BREAKER: Partition;
+
+/// No error is worth another attempt.
+pub fn never<E>(_: &E) -> bool {
+    false
+}
 
 macro_rules! variants {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -40,4 +47,8 @@ variants! {
     bounded
     /// All take from [`FIRST_WITH_BREAKER`].
     under_breaker
+    /// With a fallback that never answers: it is only compiled.
+    falls_back
+    /// With a second attempt, which is not made, where the arguments can be had again.
+    retried
 }

@@ -131,7 +131,7 @@ macro_rules! results {
     )*};
 }
 
-results! { plain bare timed queued shared bounded under_breaker }
+results! { plain bare timed queued shared bounded under_breaker retried }
 
 fn admitted(name: &str) -> u64 {
     partition(name)

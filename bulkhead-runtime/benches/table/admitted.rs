@@ -6,8 +6,8 @@ use tower::{Service, ServiceBuilder, ServiceExt};
 use tower_resilience_bulkhead::BulkheadLayer;
 
 use crate::functions::{
-    bare, floor, guarded, guarded_with_contract, guarded_with_timeout, run_ready, semaphore,
-    semaphore_with_timeout,
+    bare, floor, guarded, guarded_with_contract, guarded_with_retry_and_fallback,
+    guarded_with_timeout, run_ready, semaphore, semaphore_with_timeout,
 };
 use crate::pair::{Goal, Ratio, Row};
 
@@ -50,6 +50,15 @@ pub(crate) fn rows() -> Vec<Row> {
                 || run_ready(CALLS, semaphore),
             ),
             goal: Goal::AtMost(1.0),
+        },
+        Row {
+            situation: "admitted, with `retry` and `fallback`, neither needed".into(),
+            beside: "tokio `acquire().await` + drop",
+            ratio: net(
+                || run_ready(CALLS, guarded_with_retry_and_fallback),
+                || run_ready(CALLS, semaphore),
+            ),
+            goal: Goal::Report,
         },
         Row {
             situation: "admitted".into(),

@@ -1,6 +1,6 @@
 //! The same body, bare, guarded by the attribute, and under each peer.
 
-use std::future::{Future, ready};
+use std::future::{Future, Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +31,22 @@ pub(crate) async fn guarded_with_timeout(number: u64) -> Result<u64, AppError> {
 
 #[bulkhead(name = "admitted-contract", max = 64, deadline = 1s, breaker(slow = 500ms))]
 pub(crate) async fn guarded_with_contract(number: u64) -> Result<u64, AppError> {
+    Ok(black_box(number))
+}
+
+fn is_transient(_: &AppError) -> bool {
+    true
+}
+
+fn instead(number: u64, _: AppError) -> Ready<Result<u64, AppError>> {
+    ready(Ok(number))
+}
+
+#[bulkhead(
+    name = "admitted-retry", max = 64, retry(idempotent, attempts = 3, backoff = 10ms, when = is_transient),
+    fallback = instead(number, error),
+)]
+pub(crate) async fn guarded_with_retry_and_fallback(number: u64) -> Result<u64, AppError> {
     Ok(black_box(number))
 }
 

@@ -1,6 +1,7 @@
 //! One attempt of a call that may have several, or a fallback, or a body that settles.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -110,10 +111,19 @@ impl<R> Ended<R> {
 /// The bodies of a call, one for each attempt.
 #[doc(hidden)]
 pub trait Bodies {
+    type Others: Others;
+
+    /// The first, and what makes the others: so it is kept in one place, and moved once.
+    fn split(self) -> (<Self::Others as Others>::Body, Self::Others);
+}
+
+/// The bodies of the attempts after the first.
+#[doc(hidden)]
+pub trait Others {
     type Body: Body;
 
-    /// Whether there can be a second one.
-    const REPEATS: bool;
+    /// Whether there can be any.
+    const EXIST: bool;
 
     fn next(&mut self) -> Self::Body;
 
@@ -127,12 +137,15 @@ pub trait Body {
     type Output;
     type Attempt;
 
-    fn attempt(self, start: Start) -> Self::Attempt;
+    fn attempt(self) -> Self::Attempt;
 }
 
 /// An attempt under way.
 #[doc(hidden)]
 pub trait Underway<R, J> {
+    /// Before its first poll.
+    fn start(self: Pin<&mut Self>, start: Start);
+
     fn poll_attempt(
         self: Pin<&mut Self>,
         function: &'static Function,
@@ -144,22 +157,36 @@ pub trait Underway<R, J> {
 /// One body, for a call that is made once.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Once<B>(Option<B>);
+pub struct Once<B>(B);
 
 impl<B: Body> Once<B> {
     #[inline]
     pub fn new(body: B) -> Self {
-        Self(Some(body))
+        Self(body)
     }
 }
 
 impl<B: Body> Bodies for Once<B> {
+    type Others = NoOthers<B>;
+
+    #[inline]
+    fn split(self) -> (B, NoOthers<B>) {
+        (self.0, NoOthers(PhantomData))
+    }
+}
+
+/// The others of a call that is made once.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct NoOthers<B>(PhantomData<fn() -> B>);
+
+impl<B: Body> Others for NoOthers<B> {
     type Body = B;
 
-    const REPEATS: bool = false;
+    const EXIST: bool = false;
 
     fn next(&mut self) -> B {
-        self.0.take().expect("a call that is made once asks once")
+        unreachable!("a call that is made once asks for no other body")
     }
 
     fn is_transient(&self, _: &B::Output) -> bool {
@@ -193,9 +220,23 @@ where
     B: Body,
     W: Fn(Seen<'_, B::Output>) -> bool,
 {
+    type Others = Self;
+
+    #[inline]
+    fn split(mut self) -> (B, Self) {
+        ((self.make)(), self)
+    }
+}
+
+impl<M, W, B> Others for Again<M, W>
+where
+    M: FnMut() -> B,
+    B: Body,
+    W: Fn(Seen<'_, B::Output>) -> bool,
+{
     type Body = B;
 
-    const REPEATS: bool = true;
+    const EXIST: bool = true;
 
     fn next(&mut self) -> B {
         (self.make)()
@@ -220,10 +261,9 @@ impl<F: Future> Body for Stays<F> {
     type Attempt = Stay<F>;
 
     #[inline]
-    fn attempt(self, start: Start) -> Stay<F> {
-        let Self(body) = self;
+    fn attempt(self) -> Stay<F> {
         Stay {
-            run: Run::new_under(body, Watched::of(start)),
+            run: Run::new(self.0),
         }
     }
 }
@@ -242,6 +282,10 @@ where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
 {
+    fn start(self: Pin<&mut Self>, start: Start) {
+        self.project().run.start(start);
+    }
+
     fn poll_attempt(
         self: Pin<&mut Self>,
         function: &'static Function,
@@ -269,8 +313,7 @@ impl<F: Future<Output: Send> + Send + 'static> Body for Settles<F> {
     type Attempt = Settled<F>;
 
     #[inline]
-    fn attempt(self, start: Start) -> Settled<F> {
-        let Self(body) = self;
-        Settled::new(body, Watched::of(start))
+    fn attempt(self) -> Settled<F> {
+        Settled::new(self.0)
     }
 }

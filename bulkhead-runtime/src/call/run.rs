@@ -16,7 +16,7 @@ pub(super) use calm::Calm;
 pub(super) use limit::Limit;
 pub(super) use settled::Settled;
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Start};
 use super::entering;
 use super::side::{Alone, Breakers, Side, Watched};
 use crate::admission::{Entry, Flight, Passage, Rejection, Waited};
@@ -271,6 +271,11 @@ impl<F: Future> Run<F, Watched> {
         Poll::Ready(limit.stop(&terms, this.body, this.side, this.stage))
     }
 
+    /// Notes which attempt it is, before its first poll.
+    pub(super) fn start(self: Pin<&mut Self>, start: Start) {
+        self.project().side.start(start);
+    }
+
     /// Notes the longest time that it can run, and the deadline that it has set by itself.
     pub(super) fn bounds(
         self: Pin<&mut Self>,
@@ -283,14 +288,10 @@ impl<F: Future> Run<F, Watched> {
 
 impl<F: Future, S: Side> Run<F, S> {
     pub(crate) fn new(body: F) -> Self {
-        Self::new_under(body, S::default())
-    }
-
-    pub(super) fn new_under(body: F, side: S) -> Self {
         Self {
             body: Some(body),
             timer: Timer::default(),
-            side,
+            side: S::default(),
             stage: Stage::Entering(Entry::default()),
             alive: None,
         }

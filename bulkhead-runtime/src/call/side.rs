@@ -146,17 +146,10 @@ pub(super) fn look(breakers: Breakers) -> Look {
 }
 
 impl Watched {
-    /// That of an attempt that begins.
-    pub(super) fn of(start: Start) -> Self {
-        let Start {
-            attempt,
-            longest,
-            own,
-        } = start;
-        let mut watched = Self::default();
-        watched.attempt = attempt;
-        watched.bounds(longest, own);
-        watched
+    /// Notes what an attempt begins with.
+    pub(super) fn start(&mut self, start: Start) {
+        self.attempt = start.attempt;
+        self.bounds(start.longest, start.own);
     }
 
     /// Notes the longest time that it can run, and the deadline that it has set by itself.

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::attempt::{Attempt, Bodies, Body, Ended, Start, Underway};
+use super::attempt::{Attempt, Bodies, Body, Ended, Others, Start, Underway};
 use super::contract::Bounds;
 use super::repeat::Unanswered;
 use crate::aftermath::{BackingOff, InFallback, UnderWay};
@@ -25,7 +25,18 @@ use crate::policy::MIN_DURATION;
 use crate::retry::backoff;
 use crate::time::{self, Instant, Stamp, Timer};
 
-type Output<A> = <<A as Bodies>::Body as Body>::Output;
+type Output<O> = <<O as Others>::Body as Body>::Output;
+type OutputOf<A> = Output<<A as Bodies>::Others>;
+
+/// As its parameters follow from these.
+type Whole<O, J, L> = WholeGuarded<
+    O,
+    J,
+    L,
+    Output<O>,
+    <<O as Others>::Body as Body>::Attempt,
+    <L as Fallback<Output<O>>>::Answer,
+>;
 
 /// Guards a call that may have several attempts.
 #[inline]
@@ -33,10 +44,10 @@ pub fn guard_whole<A, J>(
     function: &'static Function,
     bodies: A,
     judge: J,
-) -> WholeGuarded<A, J, Nothing>
+) -> Whole<A::Others, J, Nothing>
 where
     A: Bodies,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
+    J: Fn(Ask<'_, OutputOf<A>>) -> Answer<OutputOf<A>>,
 {
     WholeGuarded::new(function, bodies, judge, Nothing)
 }
@@ -50,12 +61,12 @@ pub fn guard_whole_or<A, J, K, L, F>(
     bodies: A,
     judge: J,
     fallback: L,
-) -> WholeGuarded<A, J, Instead<K, L>>
+) -> Whole<A::Others, J, Instead<K, L>>
 where
     A: Bodies,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: FnOnce(K, Unanswered<Output<A>>) -> Result<F, Output<A>>,
-    F: Future<Output = Output<A>>,
+    J: Fn(Ask<'_, OutputOf<A>>) -> Answer<OutputOf<A>>,
+    L: FnOnce(K, Unanswered<OutputOf<A>>) -> Result<F, OutputOf<A>>,
+    F: Future<Output = OutputOf<A>>,
 {
     WholeGuarded::new(function, bodies, judge, Instead(Some((kept, fallback))))
 }
@@ -104,17 +115,21 @@ where
 
 pin_project! {
     /// See [`guard_whole`].
+    ///
+    /// What it holds are parameters of its own, and nothing that follows from the closures in `O` and `L`. Whether it is
+    /// `Send` is asked where no lifetime is known; rustc then takes the `'static` in the `Box<dyn Trait>` that a closure
+    /// is given for another one than that in the function's output, and says that the closure is "not general enough".
     #[doc(hidden)]
     #[must_use = "futures do nothing unless polled"]
-    pub struct WholeGuarded<A: Bodies, J, L: Fallback<Output<A>>> {
+    pub struct WholeGuarded<O, J, L, R, T, F> {
         // What runs stands first: fields drop in order, and it is gone before the gauges say so.
         #[pin]
-        attempt: Option<<A::Body as Body>::Attempt>,
+        attempt: Option<T>,
         #[pin]
-        answer: Option<L::Answer>,
+        answer: Option<F>,
         #[pin]
         timer: Timer,
-        stage: Stage<Output<A>>,
+        stage: Stage<R>,
         // From the first poll to the end; gone last, when nothing of it is left.
         under_way: Option<UnderWay>,
         bounds: Option<Bounds>,
@@ -122,7 +137,7 @@ pin_project! {
         own: Option<(Instant, Setter)>,
         // Whether it is the one that retries.
         is_owner: bool,
-        bodies: A,
+        others: O,
         fallback: L,
         function: &'static Function,
         judge: J,
@@ -175,10 +190,16 @@ enum Next<R> {
     FallBack(Failed<R>),
 }
 
-impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
-    fn new(function: &'static Function, bodies: A, judge: J, fallback: L) -> Self {
+impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
+    fn new(
+        function: &'static Function,
+        bodies: impl Bodies<Others = O>,
+        judge: J,
+        fallback: L,
+    ) -> Self {
+        let (first, others) = bodies.split();
         Self {
-            attempt: None,
+            attempt: Some(first.attempt()),
             answer: None,
             timer: Timer::default(),
             stage: Stage::Fresh,
@@ -186,7 +207,7 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
             bounds: None,
             own: None,
             is_owner: false,
-            bodies,
+            others,
             fallback,
             function,
             judge,
@@ -194,16 +215,16 @@ impl<A: Bodies, J, L: Fallback<Output<A>>> WholeGuarded<A, J, L> {
     }
 }
 
-impl<A, J, L> Future for WholeGuarded<A, J, L>
+impl<O, J, L> Future for Whole<O, J, L>
 where
-    A: Bodies,
-    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: Fallback<Output<A>>,
+    O: Others,
+    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
+    L: Fallback<Output<O>>,
 {
-    type Output = Output<A>;
+    type Output = Output<O>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         if let Stage::Fresh = self.stage {
             self.as_mut().begin();
         }
@@ -213,28 +234,37 @@ where
     }
 }
 
-impl<A, J, L> WholeGuarded<A, J, L>
+impl<O, J, L> Whole<O, J, L>
 where
-    A: Bodies,
-    <A::Body as Body>::Attempt: Underway<Output<A>, J>,
-    J: Fn(Ask<'_, Output<A>>) -> Answer<Output<A>>,
-    L: Fallback<Output<A>>,
+    O: Others,
+    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
+    L: Fallback<Output<O>>,
 {
-    fn begin(self: Pin<&mut Self>) {
-        let this = self.project();
+    fn begin(mut self: Pin<&mut Self>) {
+        let this = self.as_mut().project();
         let live = this.function.live();
         *this.under_way = Some(live.aftermath().begin(live));
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
-        *this.is_owner = A::REPEATS && !frame::is_retrying();
-        *this.stage = Stage::Attempting {
-            number: 1,
-            before: None,
-        };
+        *this.is_owner = O::EXIST && !frame::is_retrying();
+        self.start(1, None);
+    }
+
+    /// An attempt begins, whose body is there.
+    fn start(self: Pin<&mut Self>, number: u32, before: Option<Failed<Output<O>>>) {
+        let mut this = self.project();
+        let attempt = this.attempt.as_mut().as_pin_mut();
+        attempt.expect("its body is there").start(Start {
+            attempt: Attempt::new(number, *this.is_owner),
+            longest: this.function.longest(),
+            own: *this.own,
+        });
+        *this.stage = Stage::Attempting { number, before };
     }
 
     /// One poll of a call that has begun, through as many stages as it goes.
-    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         let _set = self
             .bounds
             .and_then(|Bounds(bounds)| bounds)
@@ -261,24 +291,15 @@ where
         }
     }
 
-    fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<A>>> {
+    fn poll_attempt(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Next<Output<O>>> {
         let mut this = self.project();
         let function = *this.function;
         let Stage::Attempting { number, before } = this.stage else {
             unreachable!("an attempt is under way")
         };
         let number = *number;
-        if this.attempt.is_none() {
-            let start = Start {
-                attempt: Attempt::new(number, *this.is_owner),
-                longest: function.longest(),
-                own: *this.own,
-            };
-            let body = this.bodies.next();
-            this.attempt.set(Some(body.attempt(start)));
-        }
         let attempt = this.attempt.as_mut().as_pin_mut();
-        let attempt = attempt.expect("put there in the lines above");
+        let attempt = attempt.expect("its body is there");
         let ended = {
             let _owner = frame::retrying(*this.is_owner);
             ready!(attempt.poll_attempt(function, this.judge, cx))
@@ -305,7 +326,7 @@ where
                 false,
             ),
         };
-        let may_retry = may_retry && *this.is_owner && this.bodies.is_transient(&failed.value);
+        let may_retry = may_retry && *this.is_owner && this.others.is_transient(&failed.value);
         let at = may_retry.then(|| retries_at(function, number)).flatten();
         Poll::Ready(match at {
             Some(at) => Next::Retry(Retry {
@@ -317,15 +338,18 @@ where
         })
     }
 
-    fn back_off(self: Pin<&mut Self>, retry: Retry<Output<A>>) {
+    fn back_off(self: Pin<&mut Self>, retry: Retry<Output<O>>) {
         let this = self.project();
         let aftermath = this.function.live().aftermath();
         *this.stage = Stage::BackingOff(retry, aftermath.back_off());
     }
 
     /// Ready when the next attempt is to come; with the failure before, if none is.
-    fn poll_backoff(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Failed<Output<A>>>> {
-        let this = self.project();
+    fn poll_backoff(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Failed<Output<O>>>> {
+        let mut this = self.as_mut().project();
         let Stage::BackingOff(retry, backing_off) = this.stage else {
             unreachable!("it backs off")
         };
@@ -342,15 +366,13 @@ where
             return Poll::Ready(Some(before));
         }
         backing_off.go_on();
-        *this.stage = Stage::Attempting {
-            number,
-            before: Some(before),
-        };
+        this.attempt.set(Some(this.others.next().attempt()));
+        self.start(number, Some(before));
         Poll::Ready(None)
     }
 
     /// Begins the fallback; the value that stays where there is none.
-    fn fall_back(self: Pin<&mut Self>, failed: Failed<Output<A>>) -> Option<Output<A>> {
+    fn fall_back(self: Pin<&mut Self>, failed: Failed<Output<O>>) -> Option<Output<O>> {
         let mut this = self.project();
         *this.stage = Stage::Over;
         if !failed.may_fall_back {
@@ -370,7 +392,7 @@ where
         }
     }
 
-    fn poll_fallback(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<A>> {
+    fn poll_fallback(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
         let mut this = self.project();
         let answer = this.answer.as_mut().as_pin_mut();
         let answer = answer.expect("there until it has answered");
@@ -445,7 +467,7 @@ fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
     Some(time::after(now, backoff::draw(limit)))
 }
 
-impl<A: Bodies, J, L: Fallback<Output<A>>> fmt::Debug for WholeGuarded<A, J, L> {
+impl<O, J, L, R, T, F> fmt::Debug for WholeGuarded<O, J, L, R, T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WholeGuarded")
             .field("function", &self.function.path())

@@ -17,7 +17,7 @@ use super::{Limit, Run, Running, Terms, reject};
 use crate::admission::Entry;
 use crate::aftermath::Settling;
 use crate::call::answer::{Answer, Ask};
-use crate::call::attempt::{Ended, Underway};
+use crate::call::attempt::{Ended, Start, Underway};
 use crate::call::entering;
 use crate::call::side::{Side, Watched};
 use crate::frame::{self, Carried};
@@ -59,11 +59,11 @@ enum Settlement<F: Future> {
 }
 
 impl<F: Future> Settled<F> {
-    pub(in crate::call) fn new(body: F, side: Watched) -> Self {
+    pub(in crate::call) fn new(body: F) -> Self {
         Self {
             stage: Settlement::Entering {
                 body,
-                side,
+                side: Watched::default(),
                 entry: Entry::default(),
             },
             timer: Timer::default(),
@@ -76,6 +76,12 @@ where
     F: Future<Output: Send> + Send + 'static,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output> + Clone + Send + 'static,
 {
+    fn start(self: Pin<&mut Self>, start: Start) {
+        if let Settlement::Entering { side, .. } = self.project().stage {
+            side.start(start);
+        }
+    }
+
     fn poll_attempt(
         self: Pin<&mut Self>,
         function: &'static Function,

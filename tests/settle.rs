@@ -237,7 +237,7 @@ async fn a_drain_waits_for_what_settles_and_tells_since_when_it_runs() {
     assert_eq!(
         report.to_string(),
         "2 calls left after 30ms: `settle-drained`: 2 in flight, closed for 30ms, \
-         `settle::drained` settles for 50ms, `settle::drained` settles for 40ms"
+         settling: 2 of `settle::drained` for up to 50ms"
     );
     let report = partition.drain(ms(1_000)).await;
     assert!(report.is_complete());

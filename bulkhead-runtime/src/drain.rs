@@ -311,6 +311,18 @@ impl Left {
         self.in_flight + self.waiting + self.backing_off + self.in_fallback
     }
 
+    /// Each function with how many of its bodies settle, and since when the oldest of them runs.
+    fn settling_by_function(&self) -> Vec<(&'static str, u64, Instant)> {
+        let mut functions: Vec<(&str, u64, Instant)> = Vec::new();
+        for Unsettled { function, since } in &self.settling {
+            match functions.iter_mut().find(|known| known.0 == *function) {
+                Some((_, calls, _)) => *calls += 1,
+                None => functions.push((function, 1, *since)),
+            }
+        }
+        functions
+    }
+
     /// What of it there is any of.
     fn parts(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let parts = [
@@ -342,8 +354,10 @@ impl fmt::Display for Drained {
             }
             let time_since = |since| Millis(self.ended.saturating_duration_since(since));
             write!(f, ", closed for {}", time_since(left.since))?;
-            for Unsettled { function, since } in &left.settling {
-                write!(f, ", `{function}` settles for {}", time_since(*since))?;
+            for (at, (function, calls, oldest)) in left.settling_by_function().iter().enumerate() {
+                let before = if at == 0 { ", settling: " } else { ", " };
+                let time = time_since(*oldest);
+                write!(f, "{before}{calls} of `{function}` for up to {time}")?;
             }
         }
         Ok(())

@@ -88,9 +88,9 @@ impl Whole<'_> {
             quote_spanned!(mixed=> #runtime::__private::Again::new),
             quote_spanned! {mixed=>
                 move || { #kept #(#rebound)* #body #stays },
-                |seen: #runtime::__private::Seen<'_, _>| {
-                    use #runtime::__private::SeenWhole as _;
-                    seen.is(#when)
+                |returned: #runtime::__private::Returned<'_, _>| {
+                    use #runtime::__private::ReturnedWhole as _;
+                    returned.is(#when)
                 },
             },
         );

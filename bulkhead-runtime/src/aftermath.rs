@@ -19,7 +19,7 @@ use crate::time::{Instant, Stamp};
 /// The retry budget of a partition, its gauges of calls without a permit, and what became of them.
 pub(crate) struct Aftermath {
     /// Calls that may come to one of these, from before their first permit to their end.
-    under_way: AtomicU64,
+    ongoing: AtomicU64,
     budget: Mutex<Budget>,
     sleepers: Mutex<Sleepers>,
     backing_off: AtomicU64,
@@ -31,7 +31,7 @@ pub(crate) struct Aftermath {
     in_fallback: AtomicU64,
     answered: AtomicU64,
     unanswered: AtomicU64,
-    settling: Mutex<Settlements>,
+    settling: Mutex<SettlingBodies>,
     /// Of retries that were not afforded.
     #[cfg(feature = "tracing")]
     pub(crate) sampling: OneSampling,
@@ -39,7 +39,7 @@ pub(crate) struct Aftermath {
 
 /// Bodies that go on although their callers may have left.
 #[derive(Default)]
-struct Settlements {
+struct SettlingBodies {
     begun: u64,
     running: BTreeMap<u64, (&'static Function, Instant)>,
 }
@@ -53,7 +53,7 @@ struct Sleepers {
 
 /// Every gauge and count at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Tally {
     pub(crate) backing_off: u64,
     pub(crate) retries: Retries,
     pub(crate) in_fallback: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Seen {
 impl Aftermath {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
-            under_way: AtomicU64::new(0),
+            ongoing: AtomicU64::new(0),
             budget: Mutex::new(Budget::of(policy.retry_budget().unwrap_or_default())),
             sleepers: Mutex::default(),
             backing_off: AtomicU64::new(0),
@@ -85,25 +85,25 @@ impl Aftermath {
     pub(crate) fn is_idle(&self) -> bool {
         // Whoever has closed the partition sees that the last one has ended, or that one sees that it is closed.
         fence(Ordering::SeqCst);
-        self.under_way() == 0
+        self.ongoing() == 0
     }
 
     /// How many such calls there are.
-    pub(crate) fn under_way(&self) -> u64 {
-        self.under_way.load(Ordering::Relaxed)
+    pub(crate) fn ongoing(&self) -> u64 {
+        self.ongoing.load(Ordering::Relaxed)
     }
 
     /// A call begins; what it returns ends it.
-    pub(crate) fn begin(&'static self, live: &'static Live) -> UnderWay {
-        count(&self.under_way);
-        UnderWay {
+    pub(crate) fn begin(&'static self, live: &'static Live) -> Ongoing {
+        count(&self.ongoing);
+        Ongoing {
             aftermath: self,
             live,
         }
     }
 
     fn end(&self) {
-        self.under_way.fetch_sub(1, Ordering::AcqRel);
+        self.ongoing.fetch_sub(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
@@ -158,7 +158,11 @@ impl Aftermath {
     }
 
     /// A body begins that settles; what it returns ends it.
-    pub(crate) fn settle(&'static self, function: &'static Function, since: Instant) -> Settling {
+    pub(crate) fn begin_settling(
+        &'static self,
+        function: &'static Function,
+        since: Instant,
+    ) -> Settling {
         let mut settling = self.settling.lock();
         settling.begun += 1;
         let number = settling.begun;
@@ -182,9 +186,9 @@ impl Aftermath {
         }
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn tally(&self) -> Tally {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Seen {
+        Tally {
             backing_off: read(&self.backing_off),
             retries: Retries {
                 made: read(&self.made),
@@ -208,15 +212,15 @@ fn count(count: &AtomicU64) {
 
 /// A call that may have several attempts, or a fallback. Dropped, it is over.
 #[must_use = "dropping it says that the call is over"]
-pub(crate) struct UnderWay {
+pub(crate) struct Ongoing {
     aftermath: &'static Aftermath,
     live: &'static Live,
 }
 
-impl Drop for UnderWay {
+impl Drop for Ongoing {
     fn drop(&mut self) {
         self.aftermath.end();
-        self.live.ended();
+        self.live.may_be_idle();
     }
 }
 

@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use crate::admission::Tally;
 use crate::aftermath::Aftermath;
 use crate::deadline::Deadline;
-use crate::idle::Waiting;
+use crate::idle::Onlooker;
 use crate::observer;
 use crate::partition::{Live, Partition};
 use crate::registry;
@@ -135,7 +135,7 @@ pin_project! {
         deadline: Instant,
         #[pin]
         timer: Timer,
-        waiting: Waiting,
+        onlooker: Onlooker,
         partition: PhantomData<&'p Partition>,
     }
 }
@@ -157,7 +157,7 @@ impl Drain<'_> {
             // Nearer to the end of the clock, tokio's timers panic.
             deadline: deadline.instant().min(time::after(began, Duration::MAX)),
             timer: Timer::default(),
-            waiting: Waiting::default(),
+            onlooker: Onlooker::default(),
             partition: PhantomData,
         }
     }
@@ -169,7 +169,7 @@ impl Future for Drain<'_> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Drained> {
         let this = self.project();
         // Before the look.
-        this.waiting.wake(cx.waker());
+        this.onlooker.watch(cx.waker());
         if *this.whose == Whose::All {
             add_those_made_since(this.lives);
         }
@@ -223,7 +223,7 @@ pub struct Left {
     /// Calls whose fallback runs; a call on its way from an attempt to what comes next may be among them.
     pub in_fallback: u64,
     /// Of those in flight the ones that settle, the oldest first: their callers may have left long ago.
-    pub settling: Vec<Unsettled>,
+    pub settling: Vec<SettlingBody>,
     /// Since when nobody comes in from outside: each of these calls has been under way for longer, or is part of
     /// one that has. The beginning of the first drain, if there was another; or of the
     /// [`close`](Partition::close) before it.
@@ -233,7 +233,7 @@ pub struct Left {
 /// A body that [settles](macro@crate::bulkhead#settle) and has not ended.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Unsettled {
+pub struct SettlingBody {
     /// The path of its function.
     pub function: &'static str,
     /// When it started.
@@ -284,9 +284,9 @@ impl Drained {
 impl Left {
     fn of(live: &'static Live, tally: &Tally, began: Instant) -> Self {
         let aftermath = live.aftermath_if_any();
-        let seen = aftermath.map(Aftermath::seen).unwrap_or_default();
+        let unpermitted = aftermath.map(Aftermath::tally).unwrap_or_default();
         let settling = aftermath.map(Aftermath::settling).unwrap_or_default();
-        let settling = settling.into_iter().map(|(function, since)| Unsettled {
+        let settling = settling.into_iter().map(|(function, since)| SettlingBody {
             function: function.path(),
             since,
         });
@@ -294,15 +294,15 @@ impl Left {
             partition: live.partition,
             in_flight: tally.in_flight.into(),
             waiting: u64::from(tally.granted) + u64::from(tally.waiting),
-            backing_off: seen.backing_off,
-            in_fallback: seen.in_fallback,
+            backing_off: unpermitted.backing_off,
+            in_fallback: unpermitted.in_fallback,
             settling: settling.collect(),
             // It may have been reopened.
             since: tally.closed_since.unwrap_or(began),
         };
         if left.calls() == 0 {
             // Each of the looks has come too early or too late for it.
-            left.in_fallback = aftermath.map_or(0, Aftermath::under_way);
+            left.in_fallback = aftermath.map_or(0, Aftermath::ongoing);
         }
         left
     }
@@ -314,7 +314,7 @@ impl Left {
     /// Each function with how many of its bodies settle, and since when the oldest of them runs.
     fn settling_by_function(&self) -> Vec<(&'static str, u64, Instant)> {
         let mut functions: Vec<(&str, u64, Instant)> = Vec::new();
-        for Unsettled { function, since } in &self.settling {
+        for SettlingBody { function, since } in &self.settling {
             match functions.iter_mut().find(|known| known.0 == *function) {
                 Some((_, calls, _)) => *calls += 1,
                 None => functions.push((function, 1, *since)),

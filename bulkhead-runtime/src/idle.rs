@@ -26,7 +26,7 @@ struct All {
 ///
 /// Wakes, so no lock may be held.
 #[cold]
-pub(crate) fn ended() {
+pub(crate) fn look_again() {
     let wakers = ALL.lock().wakers.clone();
     for (_, waker) in wakers {
         harmless(|| waker.wake_by_ref());
@@ -37,11 +37,11 @@ pub(crate) fn ended() {
 
 /// One that waits; it does not any more once it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Option<u64>);
+pub(crate) struct Onlooker(Option<u64>);
 
-impl Waiting {
+impl Onlooker {
     /// Has `waker` woken when something ends from here on. To be called before each look.
-    pub(crate) fn wake(&mut self, waker: &Waker) {
+    pub(crate) fn watch(&mut self, waker: &Waker) {
         // A waker is foreign code: cloned before the lock, and dropped after it.
         let fresh = Arc::new(waker.clone());
         let mut all = ALL.lock();
@@ -61,7 +61,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Onlooker {
     fn drop(&mut self) {
         let Some(id) = self.0 else { return };
         let mut all = ALL.lock();
@@ -99,7 +99,7 @@ mod tests {
     impl Wake for Ends {
         fn wake(self: Arc<Self>) {
             if self.is_first.swap(false, Ordering::SeqCst) {
-                ended();
+                look_again();
                 let is_woken = self.other.0.load(Ordering::SeqCst);
                 self.is_other_woken.store(is_woken, Ordering::SeqCst);
             }
@@ -114,10 +114,10 @@ mod tests {
             is_first: AtomicBool::new(true),
             is_other_woken: AtomicBool::new(false),
         });
-        let (mut first, mut second) = (Waiting::default(), Waiting::default());
-        first.wake(&Arc::clone(&ends).into());
-        second.wake(&other.into());
-        ended();
+        let (mut first, mut second) = (Onlooker::default(), Onlooker::default());
+        first.watch(&Arc::clone(&ends).into());
+        second.watch(&other.into());
+        look_again();
         assert!(
             ends.is_other_woken.load(Ordering::SeqCst),
             "it would have to wait for the one before it"

@@ -148,7 +148,7 @@ pub use call::{Call, Enter, Permit, Unclassified};
 pub use configure::{ConfigureError, Override, Overrides, Problem, configure};
 pub use deadline::{Deadline, Scope};
 pub use dependency::{Dependency, DependencySnapshot, dependencies, dependency};
-pub use drain::{Drain, Drained, Left, Unsettled, drain_all};
+pub use drain::{Drain, Drained, Left, SettlingBody, drain_all};
 pub use error::{
     BreakerOpen, BulkheadError, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, Reason,
     WaitTimeout,

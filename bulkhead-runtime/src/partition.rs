@@ -154,9 +154,9 @@ impl Live {
     }
 
     /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
-    pub(crate) fn ended(&self) {
+    pub(crate) fn may_be_idle(&self) {
         if self.gate.is_closed() && self.is_idle() {
-            idle::ended();
+            idle::look_again();
         }
     }
 
@@ -213,7 +213,7 @@ impl Watcher for Partition {
     }
 
     fn emptied(&'static self) {
-        idle::ended();
+        idle::look_again();
     }
 }
 
@@ -461,7 +461,7 @@ impl Partition {
         if live.gate.reopen() {
             observer::reopened(live);
             // Nobody need wait for the last one any more.
-            idle::ended();
+            idle::look_again();
         }
     }
 
@@ -531,7 +531,7 @@ impl Partition {
     pub fn mode(&self, mode: Mode) {
         let Live { gate, .. } = self.live();
         gate.change(|terms| terms.mode = mode);
-        gate.settle();
+        gate.hand_over();
     }
 
     /// What its identity shares; found on first use.

@@ -5,9 +5,9 @@ use std::time::Duration;
 pub use inventory;
 
 pub use crate::call::{
-    Again, Answer, Ask, Contract, Guards, Once, Seen, SeenWhole, Settles, Stays, Unanswered,
-    UnansweredWhole, again, guard, guard_timed, guard_whole, guard_whole_or, instead, once,
-    receive_again,
+    Again, Answer, Ask, Contract, Guards, Once, Returned, ReturnedWhole, Settles, Stays,
+    Unanswered, UnansweredWhole, again, guard, guard_timed, guard_whole, guard_whole_or, instead,
+    once, receive_again,
 };
 use crate::dependency::Dependency;
 pub use crate::dependency::{DeclaredDependency, DependencyRegistration};

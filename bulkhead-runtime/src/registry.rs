@@ -156,7 +156,7 @@ pub(crate) fn resize(live: &'static Live, max: u32) -> Result<(), PolicyError> {
     let policy = live.partition.policy().resized(max)?;
     while_nothing_changes(|| resize_alone(live, policy.max()))?;
     // Wakes, and so only now: a waker is foreign code, and may change numbers itself.
-    live.gate.settle();
+    live.gate.hand_over();
     Ok(())
 }
 

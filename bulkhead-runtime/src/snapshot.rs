@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::time::Duration;
 
 use crate::admission::Tally;
-use crate::aftermath::{Aftermath, Seen};
+use crate::aftermath::{self, Aftermath};
 use crate::breaker::{Breaker, BreakerSnapshot};
 use crate::mode::Mode;
 use crate::outcome::Outcomes;
@@ -178,12 +178,12 @@ impl Snapshot {
             closed,
         };
         let aftermath = live.aftermath_if_any();
-        let Seen {
+        let aftermath::Tally {
             backing_off,
             retries,
             in_fallback,
             fallbacks,
-        } = aftermath.map(Aftermath::seen).unwrap_or_default();
+        } = aftermath.map(Aftermath::tally).unwrap_or_default();
         let admitted = in_flight + outcomes.total();
         Self {
             name: declared.name,

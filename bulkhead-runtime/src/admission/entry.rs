@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::flight::Flight;
-use super::gate::{Gate, Obstacle, Settled};
+use super::gate::{Arrived, Gate, Obstacle};
 use super::rejection::Rejection;
 use super::waiter::Waiter;
 use super::waitlist::{Bound, Operation, Standing};
@@ -175,7 +175,7 @@ impl<'g> Entry<'g> {
         };
         let until = until.min(time::after(since, Duration::MAX));
         match gate.join(cx.waker(), since, until, bound, operation, standing()) {
-            Settled::Queued { slot, watch } => {
+            Arrived::Queued { slot, watch } => {
                 let waiter = Waiter::new(gate, slot, bound, since, until).watching(watch);
                 *self = Self::Queued(waiter);
                 let Self::Queued(waiter) = self else {
@@ -183,7 +183,7 @@ impl<'g> Entry<'g> {
                 };
                 Arrival::Waits(waiter)
             }
-            Settled::AtOnce(result) => Arrival::Ready(result.map(Passage::at_once)),
+            Arrived::AtOnce(result) => Arrival::Ready(result.map(Passage::at_once)),
         }
     }
 }

@@ -26,8 +26,8 @@ mod control;
 mod saturation;
 mod waiting;
 
+pub(super) use arriving::Arrived;
 pub(crate) use arriving::Obstacle;
-pub(super) use arriving::Settled;
 pub(crate) use saturation::{Saturation, Watcher};
 
 use std::fmt;
@@ -290,7 +290,7 @@ impl Gate {
     /// Hands room to those that wait, until there is no more of one or of the other; what is free then is told
     /// of, and that a closed gate is empty.
     #[cold]
-    fn hand_over(&self) {
+    pub(crate) fn hand_over(&self) {
         loop {
             let mut ledger = self.ledger.lock();
             self.carry(&mut ledger);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::gate::{Gate, Leaving, Over, Saturation, Settled, Turn, Watcher};
+use super::gate::{Arrived, Gate, Leaving, Over, Saturation, Turn, Watcher};
 use super::rejection::Rejection;
 use super::terms::Watch;
 use super::waitlist::{Bound, Operation, SlotIndex, Standing};
@@ -119,7 +119,7 @@ impl Told {
 
 fn watch(gate: &Gate, watch: Watch) {
     gate.watch(watch);
-    gate.settle();
+    gate.hand_over();
 }
 
 #[derive(Default)]
@@ -143,11 +143,11 @@ impl Woken {
 }
 
 /// A newcomer that would wait.
-fn come<'g>(gate: &'g Gate, waker: &Waker, until: Instant) -> Settled<'g> {
+fn come<'g>(gate: &'g Gate, waker: &Waker, until: Instant) -> Arrived<'g> {
     come_as(gate, Standing::Outside, waker, until)
 }
 
-fn come_as<'g>(gate: &'g Gate, standing: Standing, waker: &Waker, until: Instant) -> Settled<'g> {
+fn come_as<'g>(gate: &'g Gate, standing: Standing, waker: &Waker, until: Instant) -> Arrived<'g> {
     let operation = Operation::default();
     gate.join(waker, time::now(), until, Bound::Wait, operation, standing)
 }
@@ -155,7 +155,7 @@ fn come_as<'g>(gate: &'g Gate, standing: Standing, waker: &Waker, until: Instant
 /// Joins the queue of a gate that is full.
 fn join(gate: &Gate, waker: &Waker, until: Instant) -> SlotIndex {
     match come(gate, waker, until) {
-        Settled::Queued { slot, .. } => slot,
+        Arrived::Queued { slot, .. } => slot,
         _ => panic!("the gate is full, and the queue has a place"),
     }
 }
@@ -174,12 +174,12 @@ fn gate_flight(gate: &Gate) -> super::Flight<'_> {
 
 fn set(gate: &Gate, mode: Mode) {
     gate.change(|terms| terms.mode = mode);
-    gate.settle();
+    gate.hand_over();
 }
 
 fn set_queue(gate: &Gate, queue: u32) {
     gate.change(|terms| terms.queue = queue);
-    gate.settle();
+    gate.hand_over();
 }
 
 /// Takes a permit whose flight [`release`] ends later, on another thread.
@@ -215,12 +215,12 @@ fn assert_queue_is_full(gate: &Gate, is_full: bool) {
         "the flag says otherwise"
     );
     match come(gate, Waker::noop(), in_time()) {
-        Settled::Queued { slot, .. } => {
+        Arrived::Queued { slot, .. } => {
             assert!(!is_full, "it joins a full queue");
             gate.leave_queue(slot, Leaving::Abandoned);
         }
-        Settled::AtOnce(Err(Rejection::Full(_))) => assert!(is_full, "a place is left"),
-        Settled::AtOnce(_) => panic!("there is no room"),
+        Arrived::AtOnce(Err(Rejection::Full(_))) => assert!(is_full, "a place is left"),
+        Arrived::AtOnce(_) => panic!("there is no room"),
     }
 }
 
@@ -352,7 +352,7 @@ fn closing_leaves_nobody_in_the_queue() {
             move || assert!(gate.close(), "it was open")
         });
         match come(&gate, &waker, in_time()) {
-            Settled::Queued { slot, .. } => {
+            Arrived::Queued { slot, .. } => {
                 closer.join().unwrap();
                 assert!(woken.is_woken());
                 assert!(matches!(
@@ -360,8 +360,8 @@ fn closing_leaves_nobody_in_the_queue() {
                     Turn::Over(Over::Closed(_))
                 ));
             }
-            Settled::AtOnce(Err(Rejection::Closed(_))) => closer.join().unwrap(),
-            Settled::AtOnce(_) => panic!("no room, but a place in the queue"),
+            Arrived::AtOnce(Err(Rejection::Closed(_))) => closer.join().unwrap(),
+            Arrived::AtOnce(_) => panic!("no room, but a place in the queue"),
         }
         let tally = gate.tally();
         assert_eq!((tally.waiting, tally.closed, tally.full), (0, 1, 0));
@@ -441,8 +441,8 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
         });
         let had_been_released = released.load(Ordering::Relaxed);
         let newcomer = match come(&gate, Waker::noop(), in_time()) {
-            Settled::Queued { slot, .. } => Some(slot),
-            Settled::AtOnce(Err(Rejection::Full(load))) => {
+            Arrived::Queued { slot, .. } => Some(slot),
+            Arrived::AtOnce(Err(Rejection::Full(load))) => {
                 assert!(!had_been_released, "the place of the waiter was free");
                 assert_eq!(
                     (load.in_flight, load.waiting),
@@ -451,7 +451,7 @@ fn nobody_is_rejected_after_a_release_has_made_room() {
                 );
                 None
             }
-            Settled::AtOnce(_) => panic!("the room is the waiter's"),
+            Arrived::AtOnce(_) => panic!("the room is the waiter's"),
         };
         releaser.join().unwrap();
         assert_claims(&gate, waiting);
@@ -472,16 +472,16 @@ fn a_newcomer_that_finds_neither_room_nor_a_waiter_joins_and_is_woken() {
         });
         let (woken, waker) = Woken::waker();
         match come(&gate, &waker, in_time()) {
-            Settled::AtOnce(Ok(flight)) => {
+            Arrived::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
             }
-            Settled::Queued { slot, .. } => {
+            Arrived::Queued { slot, .. } => {
                 releaser.join().unwrap();
                 assert!(woken.is_woken(), "a waiter that the release did not see");
                 assert_claims(&gate, slot);
             }
-            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+            Arrived::AtOnce(Err(_)) => panic!("there is a place in the queue"),
         }
         assert_empty(&gate);
     });
@@ -497,7 +497,7 @@ fn growing_and_releasing_at_once_serves_the_waiters() {
             let gate = Arc::clone(&gate);
             move || {
                 gate.change(|terms| terms.max = 2);
-                gate.settle();
+                gate.hand_over();
             }
         });
         release(&gate);
@@ -592,12 +592,12 @@ fn two_newcomers_and_a_release_at_once_admit_each_other_in_turn() {
             thread::spawn(move || {
                 let (woken, waker) = Woken::waker();
                 match come(&gate, &waker, in_time()) {
-                    Settled::Queued { slot, .. } => Some((slot, woken)),
-                    Settled::AtOnce(Ok(flight)) => {
+                    Arrived::Queued { slot, .. } => Some((slot, woken)),
+                    Arrived::AtOnce(Ok(flight)) => {
                         drop(flight);
                         None
                     }
-                    Settled::AtOnce(Err(_)) => panic!("two places for two newcomers"),
+                    Arrived::AtOnce(Err(_)) => panic!("two places for two newcomers"),
                 }
             })
         });
@@ -762,9 +762,9 @@ fn queue_changes_for_a_newcomer(before: u32, waiting: u32, after: u32) {
         let rejected = gate.reject_at_once().is_some();
         if !rejected {
             match come(&gate, Waker::noop(), in_time()) {
-                Settled::Queued { slot, .. } => waiters.push(slot),
-                Settled::AtOnce(Err(Rejection::Full(_))) => {}
-                Settled::AtOnce(_) => panic!("there is no room"),
+                Arrived::Queued { slot, .. } => waiters.push(slot),
+                Arrived::AtOnce(Err(Rejection::Full(_))) => {}
+                Arrived::AtOnce(_) => panic!("there is no room"),
             }
         }
         operator.join().unwrap();
@@ -795,9 +795,9 @@ fn a_queue_that_is_taken_away_during_a_release_strands_nobody() {
             move || release(&gate)
         });
         let newcomer = match come(&gate, Waker::noop(), in_time()) {
-            Settled::Queued { slot, .. } => Some(slot),
-            Settled::AtOnce(Err(Rejection::Full(_))) => None,
-            Settled::AtOnce(_) => panic!("the room is the waiter's"),
+            Arrived::Queued { slot, .. } => Some(slot),
+            Arrived::AtOnce(Err(Rejection::Full(_))) => None,
+            Arrived::AtOnce(_) => panic!("the room is the waiter's"),
         };
         operator.join().unwrap();
         releaser.join().unwrap();
@@ -851,16 +851,16 @@ fn a_release_that_began_while_it_was_off_serves_who_has_joined_since() {
         set(&gate, Mode::Enforce);
         let (woken, waker) = Woken::waker();
         match come(&gate, &waker, in_time()) {
-            Settled::AtOnce(Ok(flight)) => {
+            Arrived::AtOnce(Ok(flight)) => {
                 drop(flight);
                 releaser.join().unwrap();
             }
-            Settled::Queued { slot, .. } => {
+            Arrived::Queued { slot, .. } => {
                 releaser.join().unwrap();
                 assert!(woken.is_woken(), "a waiter that the release did not see");
                 assert_claims(&gate, slot);
             }
-            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+            Arrived::AtOnce(Err(_)) => panic!("there is a place in the queue"),
         }
         assert_admits(&gate, 1);
     });
@@ -885,12 +885,12 @@ fn a_switch_a_newcomer_and_two_releases_at_once_strand_nobody() {
         });
         let (woken, waker) = Woken::waker();
         let queued = match come(&gate, &waker, in_time()) {
-            Settled::AtOnce(Ok(flight)) => {
+            Arrived::AtOnce(Ok(flight)) => {
                 drop(flight);
                 None
             }
-            Settled::Queued { slot, .. } => Some(slot),
-            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+            Arrived::Queued { slot, .. } => Some(slot),
+            Arrived::AtOnce(Err(_)) => panic!("there is a place in the queue"),
         };
         releaser.join().unwrap();
         operator.join().unwrap();
@@ -1030,7 +1030,7 @@ fn a_resize_during_a_release_leaves_no_flag() {
                 let gate = Arc::clone(&gate);
                 move || {
                     gate.change(|terms| terms.max = after);
-                    gate.settle();
+                    gate.hand_over();
                 }
             });
             release(&gate);
@@ -1053,7 +1053,7 @@ fn a_resize_while_a_call_comes_leaves_the_flag_that_is_due() {
                 let gate = Arc::clone(&gate);
                 move || {
                     gate.change(|terms| terms.max = after);
-                    gate.settle();
+                    gate.hand_over();
                 }
             });
             let newcomer = gate.try_enter();
@@ -1077,7 +1077,7 @@ fn growing_for_a_waiter_relieves_nobody_in_between() {
             let gate = Arc::clone(&gate);
             move || {
                 gate.change(|terms| terms.max = 2);
-                gate.settle();
+                gate.hand_over();
             }
         });
         let overtakes = gate.try_enter().is_ok();
@@ -1155,8 +1155,8 @@ fn join_as(gate: &Gate, operation: Operation, waker: &Waker) -> SlotIndex {
         operation,
         standing,
     ) {
-        Settled::Queued { slot, .. } => slot,
-        Settled::AtOnce(_) => panic!("the gate is full, and the queue has a place"),
+        Arrived::Queued { slot, .. } => slot,
+        Arrived::AtOnce(_) => panic!("the gate is full, and the queue has a place"),
     }
 }
 
@@ -1398,7 +1398,7 @@ fn growing_while_a_breaker_opens_serves_who_is_left() {
             let gate = Arc::clone(&gate);
             move || {
                 gate.change(|terms| terms.max = 2);
-                gate.settle();
+                gate.hand_over();
             }
         });
         gate.turn_away(Some(OURS));
@@ -1474,16 +1474,16 @@ fn a_permit_without_a_probe_goes_on_to_who_has_joined_and_counts_as_a_rejection(
         });
         let (woken, waker) = Woken::waker();
         match come(&gate, &waker, in_time()) {
-            Settled::AtOnce(Ok(flight)) => {
+            Arrived::AtOnce(Ok(flight)) => {
                 drop(flight);
                 unstarted.join().unwrap();
             }
-            Settled::Queued { slot, .. } => {
+            Arrived::Queued { slot, .. } => {
                 unstarted.join().unwrap();
                 assert!(woken.is_woken(), "a waiter that the release did not see");
                 assert_claims(&gate, slot);
             }
-            Settled::AtOnce(Err(_)) => panic!("there is a place in the queue"),
+            Arrived::AtOnce(Err(_)) => panic!("there is a place in the queue"),
         }
         let tally = gate.tally();
         assert_eq!((tally.breaker_open, tally.outcomes.cancelled), (1, 1));
@@ -1690,7 +1690,7 @@ fn a_drain_during_a_release_turns_the_waiter_outside_away_and_keeps_the_one_insi
         take(&gate);
         let (woken, waker) = Woken::waker();
         let outside = join(&gate, Waker::noop(), in_time());
-        let Settled::Queued { slot: inside, .. } =
+        let Arrived::Queued { slot: inside, .. } =
             come_as(&gate, Standing::Inside, &waker, in_time())
         else {
             panic!("the queue has a place")
@@ -1728,7 +1728,7 @@ fn a_call_inside_that_would_wait_joins_while_a_drain_begins() {
             let gate = Arc::clone(&gate);
             move || assert!(gate.drain(), "it was open")
         });
-        let Settled::Queued { slot, .. } = come_as(&gate, Standing::Inside, &waker, in_time())
+        let Arrived::Queued { slot, .. } = come_as(&gate, Standing::Inside, &waker, in_time())
         else {
             panic!("no room, and a place in the queue")
         };

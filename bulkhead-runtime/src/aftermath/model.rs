@@ -59,8 +59,8 @@ fn a_call_that_backs_off_while_the_partition_closes_sees_it_or_is_woken() {
         closing.join().expect("it closes");
         assert!(sees || woken.0.load(Ordering::Relaxed), "it sleeps on");
         drop(backing_off);
-        let seen = aftermath.seen();
-        assert_eq!((seen.backing_off, seen.retries.abandoned), (0, 1));
+        let tally = aftermath.tally();
+        assert_eq!((tally.backing_off, tally.retries.abandoned), (0, 1));
     });
 }
 
@@ -72,7 +72,7 @@ fn two_retries_never_share_what_pays_for_one() {
         let one = aftermath.withdraw(now);
         let other = other.join().expect("it asks");
         assert!(one != other, "there is one, and one of them gets it");
-        assert_eq!(aftermath.seen().retries.budget_spent, 1);
+        assert_eq!(aftermath.tally().retries.budget_spent, 1);
         aftermath.deposit(now);
         assert!(aftermath.withdraw(now), "it is paid for");
     });
@@ -81,7 +81,7 @@ fn two_retries_never_share_what_pays_for_one() {
 #[test]
 fn the_last_call_that_ends_is_seen_by_a_drain_or_tells_it() {
     explore(|aftermath, gate| {
-        count(&aftermath.under_way);
+        count(&aftermath.ongoing);
         let ending = {
             let gate = Arc::clone(&gate);
             thread::spawn(move || {

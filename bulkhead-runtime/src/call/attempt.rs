@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::answer::{Answer, Ask};
-use super::repeat::Seen;
-use super::run::{Run, Settled, Terms};
+use super::repeat::Returned;
+use super::run::{Run, SettlingAttempt, Terms};
 use super::side::Watched;
 use crate::error::BulkheadError;
 use crate::frame::Setter;
@@ -87,7 +87,7 @@ pub struct Start {
 #[doc(hidden)]
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Ended<R> {
+pub enum AttemptEnd<R> {
     Returned(R, Verdict),
     /// The body never ran.
     Rejected(BulkheadError),
@@ -97,7 +97,7 @@ pub enum Ended<R> {
     Late(BulkheadError),
 }
 
-impl<R> Ended<R> {
+impl<R> AttemptEnd<R> {
     pub(super) fn of(result: Result<(R, Verdict), BulkheadError>) -> Self {
         match result {
             Ok((returned, verdict)) => Self::Returned(returned, verdict),
@@ -142,7 +142,7 @@ pub trait Body {
 
 /// An attempt under way.
 #[doc(hidden)]
-pub trait Underway<R, J> {
+pub trait Polled<R, J> {
     /// Before its first poll.
     fn start(self: Pin<&mut Self>, start: Start);
 
@@ -151,7 +151,7 @@ pub trait Underway<R, J> {
         function: &'static Function,
         judge: &J,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<R>>;
+    ) -> Poll<AttemptEnd<R>>;
 }
 
 /// One body, for a call that is made once.
@@ -206,7 +206,7 @@ impl<M, W, B> Again<M, W>
 where
     M: FnMut() -> B,
     B: Body,
-    W: Fn(Seen<'_, B::Output>) -> bool,
+    W: Fn(Returned<'_, B::Output>) -> bool,
 {
     #[inline]
     pub fn new(make: M, when: W) -> Self {
@@ -218,7 +218,7 @@ impl<M, W, B> Bodies for Again<M, W>
 where
     M: FnMut() -> B,
     B: Body,
-    W: Fn(Seen<'_, B::Output>) -> bool,
+    W: Fn(Returned<'_, B::Output>) -> bool,
 {
     type Others = Self;
 
@@ -232,7 +232,7 @@ impl<M, W, B> Others for Again<M, W>
 where
     M: FnMut() -> B,
     B: Body,
-    W: Fn(Seen<'_, B::Output>) -> bool,
+    W: Fn(Returned<'_, B::Output>) -> bool,
 {
     type Body = B;
 
@@ -243,7 +243,7 @@ where
     }
 
     fn is_transient(&self, returned: &B::Output) -> bool {
-        (self.when)(Seen(returned))
+        (self.when)(Returned(returned))
     }
 }
 
@@ -258,11 +258,11 @@ pub struct Stays<F>(pub F);
 
 impl<F: Future> Body for Stays<F> {
     type Output = F::Output;
-    type Attempt = Stay<F>;
+    type Attempt = PlainAttempt<F>;
 
     #[inline]
-    fn attempt(self) -> Stay<F> {
-        Stay {
+    fn attempt(self) -> PlainAttempt<F> {
+        PlainAttempt {
             run: Run::new(self.0),
         }
     }
@@ -271,13 +271,13 @@ impl<F: Future> Body for Stays<F> {
 pin_project_lite::pin_project! {
     #[doc(hidden)]
     #[derive(Debug)]
-    pub struct Stay<F> {
+    pub struct PlainAttempt<F> {
         #[pin]
         run: Run<F, Watched>,
     }
 }
 
-impl<F, J> Underway<F::Output, J> for Stay<F>
+impl<F, J> Polled<F::Output, J> for PlainAttempt<F>
 where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
@@ -291,11 +291,11 @@ where
         function: &'static Function,
         judge: &J,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<F::Output>> {
+    ) -> Poll<AttemptEnd<F::Output>> {
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         let terms = Terms::of_function(function);
         let polled = self.project().run.poll_judged(terms, verdict, cx);
-        polled.map(Ended::of)
+        polled.map(AttemptEnd::of)
     }
 }
 
@@ -310,10 +310,10 @@ pub struct Settles<F>(pub F);
 
 impl<F: Future<Output: Send> + Send + 'static> Body for Settles<F> {
     type Output = F::Output;
-    type Attempt = Settled<F>;
+    type Attempt = SettlingAttempt<F>;
 
     #[inline]
-    fn attempt(self) -> Settled<F> {
-        Settled::new(self.0)
+    fn attempt(self) -> SettlingAttempt<F> {
+        SettlingAttempt::new(self.0)
     }
 }

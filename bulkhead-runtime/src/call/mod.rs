@@ -26,7 +26,9 @@ pub(crate) use blocking::run_blocking;
 pub use future::{Call, Unclassified};
 pub use guard::{Contract, Guards, guard, guard_timed, once};
 pub use permit::{Enter, Permit};
-pub use repeat::{Seen, SeenWhole, Unanswered, UnansweredWhole, again, instead, receive_again};
+pub use repeat::{
+    Returned, ReturnedWhole, Unanswered, UnansweredWhole, again, instead, receive_again,
+};
 #[cfg(feature = "tower")]
 pub(crate) use run::{Run, Terms};
 #[cfg(feature = "tower")]

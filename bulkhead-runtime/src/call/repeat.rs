@@ -19,9 +19,9 @@ use pin_project_lite::pin_project;
     clippy::exhaustive_structs,
     reason = "the expansion of the macros names it"
 )]
-pub struct Seen<'r, R>(pub &'r R);
+pub struct Returned<'r, R>(pub &'r R);
 
-impl<T, E> Seen<'_, Result<T, E>> {
+impl<T, E> Returned<'_, Result<T, E>> {
     /// What succeeded is never tried again.
     #[inline]
     pub fn is(self, when: impl FnOnce(&E) -> bool) -> bool {
@@ -29,13 +29,13 @@ impl<T, E> Seen<'_, Result<T, E>> {
     }
 }
 
-/// See [`Seen`].
+/// See [`Returned`].
 #[doc(hidden)]
-pub trait SeenWhole<R> {
+pub trait ReturnedWhole<R> {
     fn is(self, when: impl FnOnce(&R) -> bool) -> bool;
 }
 
-impl<R> SeenWhole<R> for Seen<'_, R> {
+impl<R> ReturnedWhole<R> for Returned<'_, R> {
     #[inline]
     fn is(self, when: impl FnOnce(&R) -> bool) -> bool {
         when(self.0)
@@ -122,7 +122,7 @@ impl<T: Copy> ReceivedAgain for T {}
 
 /// The call of a fallback, which is to answer in the place of a function.
 #[inline]
-pub fn instead<R, F: Instead<R>>(_: Returns<R>, call: F) -> Answered<R, F> {
+pub fn instead<R, F: AnswersFor<R>>(_: Returns<R>, call: F) -> Answered<R, F> {
     Answered {
         call,
         poll: F::poll_answer,
@@ -149,12 +149,12 @@ impl<R> Unanswered<R> {
     note = "what has nothing to wait for is given as `std::future::ready(…)`"
 )]
 #[doc(hidden)]
-pub trait Instead<R> {
+pub trait AnswersFor<R> {
     fn poll_answer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<R, F: Future<Output = R>> Instead<R> for F {
+impl<R, F: Future<Output = R>> AnswersFor<R> for F {
     #[inline]
     fn poll_answer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         self.poll(cx)

@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 
 pub(super) use calm::Calm;
 pub(super) use limit::Limit;
-pub(super) use settled::Settled;
+pub(super) use settled::SettlingAttempt;
 
 use super::attempt::{Attempt, Start};
 use super::entering;
@@ -298,7 +298,7 @@ impl<F: Future, S: Side> Run<F, S> {
     }
 
     /// One that has its permit, and has not been polled.
-    fn underway(body: F, side: S, running: Running) -> Self {
+    fn admitted_already(body: F, side: S, running: Running) -> Self {
         Self {
             body: Some(body),
             timer: Timer::default(),

@@ -12,10 +12,10 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::attempt::{Attempt, Bodies, Body, Ended, Others, Start, Underway};
+use super::attempt::{Attempt, AttemptEnd, Bodies, Body, Others, Polled, Start};
 use super::contract::Bounds;
 use super::repeat::Unanswered;
-use crate::aftermath::{BackingOff, InFallback, UnderWay};
+use crate::aftermath::{BackingOff, InFallback, Ongoing};
 use crate::error::BulkheadError;
 use crate::frame::{self, Setter};
 use crate::function::Function;
@@ -35,7 +35,7 @@ type Whole<O, J, L> = WholeGuarded<
     L,
     Output<O>,
     <<O as Others>::Body as Body>::Attempt,
-    <L as Fallback<Output<O>>>::Answer,
+    <L as Fallback<Output<O>>>::Call,
 >;
 
 /// Guards a call that may have several attempts.
@@ -61,23 +61,23 @@ pub fn guard_whole_or<A, J, K, L, F>(
     bodies: A,
     judge: J,
     fallback: L,
-) -> Whole<A::Others, J, Instead<K, L>>
+) -> Whole<A::Others, J, Kept<K, L>>
 where
     A: Bodies,
     J: Fn(Ask<'_, OutputOf<A>>) -> Answer<OutputOf<A>>,
     L: FnOnce(K, Unanswered<OutputOf<A>>) -> Result<F, OutputOf<A>>,
     F: Future<Output = OutputOf<A>>,
 {
-    WholeGuarded::new(function, bodies, judge, Instead(Some((kept, fallback))))
+    WholeGuarded::new(function, bodies, judge, Kept(Some((kept, fallback))))
 }
 
 /// What answers in the place of a call that failed, if anything does.
 #[doc(hidden)]
 pub trait Fallback<R> {
-    type Answer: Future<Output = R>;
+    type Call: Future<Output = R>;
 
     /// The value comes back where nothing answers for it.
-    fn answer(&mut self, failed: R) -> Result<Self::Answer, R>;
+    fn call(&mut self, failed: R) -> Result<Self::Call, R>;
 }
 
 #[doc(hidden)]
@@ -86,9 +86,9 @@ pub trait Fallback<R> {
 pub struct Nothing;
 
 impl<R> Fallback<R> for Nothing {
-    type Answer = Pending<R>;
+    type Call = Pending<R>;
 
-    fn answer(&mut self, failed: R) -> Result<Pending<R>, R> {
+    fn call(&mut self, failed: R) -> Result<Pending<R>, R> {
         Err(failed)
     }
 }
@@ -96,16 +96,16 @@ impl<R> Fallback<R> for Nothing {
 /// Another call, and what it needs of the arguments.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Instead<K, L>(Option<(K, L)>);
+pub struct Kept<K, L>(Option<(K, L)>);
 
-impl<R, K, L, F> Fallback<R> for Instead<K, L>
+impl<R, K, L, F> Fallback<R> for Kept<K, L>
 where
     L: FnOnce(K, Unanswered<R>) -> Result<F, R>,
     F: Future<Output = R>,
 {
-    type Answer = F;
+    type Call = F;
 
-    fn answer(&mut self, failed: R) -> Result<F, R> {
+    fn call(&mut self, failed: R) -> Result<F, R> {
         match self.0.take() {
             Some((kept, call)) => call(kept, Unanswered(failed)),
             None => Err(failed),
@@ -131,7 +131,7 @@ pin_project! {
         timer: Timer,
         stage: Stage<R>,
         // From the first poll to the end; gone last, when nothing of it is left.
-        under_way: Option<UnderWay>,
+        ongoing: Option<Ongoing>,
         bounds: Option<Bounds>,
         // The deadline that it has set by itself.
         own: Option<(Instant, Setter)>,
@@ -203,7 +203,7 @@ impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
             answer: None,
             timer: Timer::default(),
             stage: Stage::Fresh,
-            under_way: None,
+            ongoing: None,
             bounds: None,
             own: None,
             is_owner: false,
@@ -218,7 +218,7 @@ impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
 impl<O, J, L> Future for Whole<O, J, L>
 where
     O: Others,
-    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    <O::Body as Body>::Attempt: Polled<Output<O>, J>,
     J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
     L: Fallback<Output<O>>,
 {
@@ -229,7 +229,7 @@ where
             self.as_mut().begin();
         }
         let value = ready!(self.as_mut().poll_on(cx));
-        *self.project().under_way = None;
+        *self.project().ongoing = None;
         Poll::Ready(value)
     }
 }
@@ -237,14 +237,14 @@ where
 impl<O, J, L> Whole<O, J, L>
 where
     O: Others,
-    <O::Body as Body>::Attempt: Underway<Output<O>, J>,
+    <O::Body as Body>::Attempt: Polled<Output<O>, J>,
     J: Fn(Ask<'_, Output<O>>) -> Answer<Output<O>>,
     L: Fallback<Output<O>>,
 {
     fn begin(mut self: Pin<&mut Self>) {
         let this = self.as_mut().project();
         let live = this.function.live();
-        *this.under_way = Some(live.aftermath().begin(live));
+        *this.ongoing = Some(live.aftermath().begin(live));
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
         *this.is_owner = O::EXIST && !frame::is_retrying();
@@ -309,8 +309,8 @@ where
         this.attempt.set(None);
         let reject = |error| (this.judge)(Ask::Reject(error)).rejected();
         let (failed, may_retry) = match ended {
-            Ended::Returned(value, Verdict::Success) => return Poll::Ready(Next::Over(value)),
-            Ended::Returned(value, verdict) => (
+            AttemptEnd::Returned(value, Verdict::Success) => return Poll::Ready(Next::Over(value)),
+            AttemptEnd::Returned(value, verdict) => (
                 Failed {
                     value,
                     body_ran: true,
@@ -318,16 +318,18 @@ where
                 },
                 true,
             ),
-            Ended::TimedOut(error) => (Failed::by(reject(error), true), true),
-            Ended::Late(error) => (Failed::by(reject(error), true), false),
+            AttemptEnd::TimedOut(error) => (Failed::by(reject(error), true), true),
+            AttemptEnd::Late(error) => (Failed::by(reject(error), true), false),
             // The failure before is what there is to tell of; no other attempt would find more room.
-            Ended::Rejected(error) => (
+            AttemptEnd::Rejected(error) => (
                 before.unwrap_or_else(|| Failed::by(reject(error), false)),
                 false,
             ),
         };
         let may_retry = may_retry && *this.is_owner && this.others.is_transient(&failed.value);
-        let at = may_retry.then(|| retries_at(function, number)).flatten();
+        let at = may_retry
+            .then(|| next_attempt_at(function, number))
+            .flatten();
         Poll::Ready(match at {
             Some(at) => Next::Retry(Retry {
                 number: number + 1,
@@ -378,7 +380,7 @@ where
         if !failed.may_fall_back {
             return Some(failed.value);
         }
-        match this.fallback.answer(failed.value) {
+        match this.fallback.call(failed.value) {
             Err(value) => Some(value),
             Ok(answer) => {
                 this.answer.set(Some(answer));
@@ -440,7 +442,7 @@ impl<R> Failed<R> {
 
 /// When the attempt after the `number`th comes, if there is one: when it may be made at all, there is time for it and
 /// the partition can afford it.
-fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
+fn next_attempt_at(function: &'static Function, number: u32) -> Option<Instant> {
     let policy = function.retry()?;
     let live = function.live();
     if number >= policy.attempts() || live.gate.is_closed() {

@@ -59,7 +59,7 @@ impl Plan {
     /// Hands over what has become free. It wakes, and a waker is foreign code, which may change numbers itself.
     pub(super) fn settle(&self) {
         for (live, _) in &self.partitions {
-            live.gate.settle();
+            live.gate.hand_over();
         }
     }
 

@@ -181,6 +181,6 @@ impl Listeners {
 /// What is watched from now on may be saturated, and what is not any more forgets that it was told to be.
 fn settle(changed: &[&'static Live]) {
     for live in changed {
-        live.gate.settle();
+        live.gate.hand_over();
     }
 }

@@ -15,7 +15,7 @@ use crate::mode::Mode;
 use crate::time::{self, Instant};
 
 /// What became of a newcomer that would wait.
-pub(in crate::admission) enum Settled<'g> {
+pub(in crate::admission) enum Arrived<'g> {
     Queued {
         slot: SlotIndex,
         /// When to look whether somebody before it is out of time.
@@ -210,19 +210,19 @@ impl Gate {
         bound: Bound,
         operation: Operation,
         standing: Standing,
-    ) -> Settled<'_> {
+    ) -> Arrived<'_> {
         let mut waker = Some(waker.clone());
-        let settled = self.decide_in_turn(Some(now), |ledger, word| {
+        let arrived = self.decide_in_turn(Some(now), |ledger, word| {
             match self.look_for_room(ledger, word, Newcomer::MayWait, standing) {
-                Look::Admitted(flight) => Some(Settled::AtOnce(Ok(flight))),
-                Look::Closed(load) => Some(Settled::AtOnce(Err(Rejection::Closed(load)))),
+                Look::Admitted(flight) => Some(Arrived::AtOnce(Ok(flight))),
+                Look::Closed(load) => Some(Arrived::AtOnce(Err(Rejection::Closed(load)))),
                 Look::Changed => None,
                 Look::NoRoom => {
                     let (waiting, queue) = (ledger.waitlist.waiting(), ledger.terms.queue);
                     // In a mode that rejects nobody, there is no room only where the word cannot count
                     // any more.
                     if waiting >= queue || ledger.terms.mode != Mode::Enforce {
-                        return Some(Settled::AtOnce(Err(self.reject_as_full(word, waiting))));
+                        return Some(Arrived::AtOnce(Err(self.reject_as_full(word, waiting))));
                     }
                     let joined = word.with_waiting(waiting + 1, queue);
                     self.exchange(word, joined).ok()?;
@@ -232,12 +232,12 @@ impl Gate {
                         .waitlist
                         .join(waker, until, bound, operation, standing);
                     let watch = ledger.waitlist.watch(slot);
-                    Some(Settled::Queued { slot, watch })
+                    Some(Arrived::Queued { slot, watch })
                 }
             }
         });
         drop_harmlessly(waker);
-        settled
+        arrived
     }
 
     /// Decides under the lock, after everything that others are entitled to was handed over: what is
@@ -266,7 +266,7 @@ impl Gate {
         };
         if has_revoked {
             // It may have been the last in a closed gate.
-            self.settle();
+            self.hand_over();
         }
         decided
     }

@@ -75,7 +75,7 @@ impl Gate {
             super::wake(Some(waker));
         }
         // One behind them that stays may be next; and if nobody is left, that is told.
-        self.settle();
+        self.hand_over();
         was_open
     }
 

@@ -60,11 +60,6 @@ impl Gate {
         }
     }
 
-    /// Hands over what a change has made free, and tells what it has filled or relieved.
-    pub(crate) fn settle(&self) {
-        self.hand_over();
-    }
-
     /// What it goes by now.
     pub(crate) fn terms(&self) -> Terms {
         self.ledger.lock().terms
@@ -89,7 +84,7 @@ impl Gate {
             super::wake(Some(waker));
         }
         // Whoever was behind them may be next.
-        self.settle();
+        self.hand_over();
     }
 
     /// Rejects for a breaker that is open, in a mode that rejects.

@@ -164,12 +164,12 @@ mod tests {
         gate.try_enter().expect_err("it is full");
         for max in [1, 5, 2] {
             gate.change(|terms| terms.max = max);
-            gate.settle();
+            gate.hand_over();
             assert!(!gate.word().is_saturated());
         }
         for mode in [Mode::Observe, Mode::Off, Mode::Enforce] {
             gate.change(|terms| terms.mode = mode);
-            gate.settle();
+            gate.hand_over();
             assert!(!gate.word().is_saturated());
         }
         drop(all);

@@ -17,7 +17,7 @@ use super::{Limit, Run, Running, Terms, reject};
 use crate::admission::Entry;
 use crate::aftermath::Settling;
 use crate::call::answer::{Answer, Ask};
-use crate::call::attempt::{Ended, Start, Underway};
+use crate::call::attempt::{AttemptEnd, Polled, Start};
 use crate::call::entering;
 use crate::call::side::{Side, Watched};
 use crate::frame::{self, Carried};
@@ -28,8 +28,8 @@ use crate::time::{self, Instant, Timer};
 pin_project! {
     /// The caller's side of it.
     #[doc(hidden)]
-    pub struct Settled<F: Future> {
-        stage: Settlement<F>,
+    pub struct SettlingAttempt<F: Future> {
+        stage: Stage<F>,
         #[pin]
         timer: Timer,
     }
@@ -44,7 +44,7 @@ pin_project! {
     clippy::large_enum_variant,
     reason = "in a box, the body would be allocated twice: it goes into a task"
 )]
-enum Settlement<F: Future> {
+enum Stage<F: Future> {
     Entering {
         // Before the entry: a body that never ran is gone before its place is free.
         body: F,
@@ -52,16 +52,16 @@ enum Settlement<F: Future> {
         entry: Entry<'static>,
     },
     Settling {
-        task: JoinHandle<Ended<F::Output>>,
+        task: JoinHandle<AttemptEnd<F::Output>>,
         began: Instant,
     },
     Over,
 }
 
-impl<F: Future> Settled<F> {
+impl<F: Future> SettlingAttempt<F> {
     pub(in crate::call) fn new(body: F) -> Self {
         Self {
-            stage: Settlement::Entering {
+            stage: Stage::Entering {
                 body,
                 side: Watched::default(),
                 entry: Entry::default(),
@@ -71,13 +71,13 @@ impl<F: Future> Settled<F> {
     }
 }
 
-impl<F, J> Underway<F::Output, J> for Settled<F>
+impl<F, J> Polled<F::Output, J> for SettlingAttempt<F>
 where
     F: Future<Output: Send> + Send + 'static,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output> + Clone + Send + 'static,
 {
     fn start(self: Pin<&mut Self>, start: Start) {
-        if let Settlement::Entering { side, .. } = self.project().stage {
+        if let Stage::Entering { side, .. } = self.project().stage {
             side.start(start);
         }
     }
@@ -87,18 +87,17 @@ where
         function: &'static Function,
         judge: &J,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<F::Output>> {
+    ) -> Poll<AttemptEnd<F::Output>> {
         let mut this = self.project();
         let terms = Terms::of_function(function);
-        if let Settlement::Entering { side, entry, .. } = this.stage {
+        if let Stage::Entering { side, entry, .. } = this.stage {
             let attempt = side.attempt();
             let may_queue = !attempt.is_retry();
             let timer = this.timer.as_mut();
             let entered = ready!(entering::poll(
                 entry, side, &terms, None, may_queue, timer, cx
             ));
-            let Settlement::Entering { body, side, .. } =
-                std::mem::replace(this.stage, Settlement::Over)
+            let Stage::Entering { body, side, .. } = std::mem::replace(this.stage, Stage::Over)
             else {
                 unreachable!("it entered in the lines above")
             };
@@ -107,32 +106,32 @@ where
                 Err(rejection) => {
                     drop(body);
                     let error = reject(terms.live, terms.origin, attempt, rejection);
-                    return Poll::Ready(Ended::Rejected(error));
+                    return Poll::Ready(AttemptEnd::Rejected(error));
                 }
             };
             attempt.admitted(terms.live);
             let traced = Traced::begin(terms.origin, passage.waited, attempt);
             let running = Running::begin(passage, traced, side.began(), true);
             let began = running.began.unwrap_or_else(time::now);
-            let task = Settles {
-                run: Run::underway(body, side, running),
-                settling: terms.live.aftermath().settle(function, began),
+            let task = Task {
+                run: Run::admitted_already(body, side, running),
+                settling: terms.live.aftermath().begin_settling(function, began),
                 terms,
                 judge: judge.clone(),
                 frame: Carried::current().without_deadline(),
             };
-            *this.stage = Settlement::Settling {
+            *this.stage = Stage::Settling {
                 task: tokio::spawn(task),
                 began,
             };
         }
-        let Settlement::Settling { task, began } = this.stage else {
+        let Stage::Settling { task, began } = this.stage else {
             panic!("polled again after it had ended")
         };
         let began = *began;
         match Pin::new(task).poll(cx) {
             Poll::Ready(joined) => {
-                *this.stage = Settlement::Over;
+                *this.stage = Stage::Over;
                 match joined.map_err(JoinError::try_into_panic) {
                     Ok(ended) => Poll::Ready(ended),
                     Err(Ok(panic)) => resume_unwind(panic),
@@ -147,24 +146,24 @@ where
                     return Poll::Pending;
                 };
                 ready!(this.timer.poll_until(deadline, cx));
-                *this.stage = Settlement::Over;
+                *this.stage = Stage::Over;
                 frame::Ended::note_stopped(frame::setter());
                 let error = Limit::of_deadline(deadline, began).error(terms.origin, None);
-                Poll::Ready(Ended::Late(error))
+                Poll::Ready(AttemptEnd::Late(error))
             }
         }
     }
 }
 
-impl<F: Future> fmt::Debug for Settled<F> {
+impl<F: Future> fmt::Debug for SettlingAttempt<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settled").finish_non_exhaustive()
+        f.debug_struct("SettlingAttempt").finish_non_exhaustive()
     }
 }
 
 pin_project! {
     /// The task: a body with its permit. Dropped when the runtime shuts down, it is cancelled.
-    struct Settles<F: Future, J> {
+    struct Task<F: Future, J> {
         #[pin]
         run: Run<F, Watched>,
         settling: Settling,
@@ -174,12 +173,12 @@ pin_project! {
     }
 }
 
-impl<F, J> Future for Settles<F, J>
+impl<F, J> Future for Task<F, J>
 where
     F: Future,
     J: Fn(Ask<'_, F::Output>) -> Answer<F::Output>,
 {
-    type Output = Ended<F::Output>;
+    type Output = AttemptEnd<F::Output>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -187,6 +186,6 @@ where
         let (run, terms) = (this.run, *this.terms);
         let verdict = |returned: &F::Output| judge(Ask::Judge(returned)).verdict();
         let polled = this.frame.around(|| run.poll_judged(terms, verdict, cx));
-        polled.map(Ended::of)
+        polled.map(AttemptEnd::of)
     }
 }

@@ -10,7 +10,6 @@ use crate::foreign::{drop_harmlessly, harmless};
 use crate::function::Function;
 #[cfg(feature = "tracing")]
 use crate::observer::OneSampling;
-use crate::partition::Live;
 use crate::policy::Policy;
 use crate::retry::{Budget, Fallbacks, Retries};
 use crate::sync::{AtomicU64, Mutex, Ordering, fence};
@@ -93,16 +92,12 @@ impl Aftermath {
         self.ongoing.load(Ordering::Relaxed)
     }
 
-    /// A call begins; what it returns ends it.
-    pub(crate) fn begin(&'static self, live: &'static Live) -> Ongoing {
+    /// A call begins; [`end`](Self::end) is for the guard that was made for it.
+    pub(crate) fn begin(&self) {
         count(&self.ongoing);
-        Ongoing {
-            aftermath: self,
-            live,
-        }
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ongoing.fetch_sub(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
@@ -208,20 +203,6 @@ impl Aftermath {
 
 fn count(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
-}
-
-/// A call that may have several attempts, or a fallback. Dropped, it is over.
-#[must_use = "dropping it says that the call is over"]
-pub(crate) struct Ongoing {
-    aftermath: &'static Aftermath,
-    live: &'static Live,
-}
-
-impl Drop for Ongoing {
-    fn drop(&mut self) {
-        self.aftermath.end();
-        self.live.may_be_idle();
-    }
 }
 
 /// A call that backs off. Dropped, it is abandoned, unless it [goes on](Self::go_on).

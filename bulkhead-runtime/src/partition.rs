@@ -23,6 +23,10 @@ use crate::registry;
 use crate::snapshot::Snapshot;
 use crate::sync::StaticMutex;
 
+mod ongoing;
+
+pub(crate) use ongoing::Ongoing;
+
 /// One named partition: its permits, its queue, its counts.
 ///
 /// Declare one with [`#[partition]`](macro@crate::partition) on a static, or let

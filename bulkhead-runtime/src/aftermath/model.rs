@@ -81,7 +81,7 @@ fn two_retries_never_share_what_pays_for_one() {
 #[test]
 fn the_last_call_that_ends_is_seen_by_a_drain_or_tells_it() {
     explore(|aftermath, gate| {
-        count(&aftermath.ongoing);
+        aftermath.begin();
         let ending = {
             let gate = Arc::clone(&gate);
             thread::spawn(move || {

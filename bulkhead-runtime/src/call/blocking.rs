@@ -25,7 +25,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     };
     let terms = Terms::of(partition.live(), None);
     // Here, where the span that it belongs to is entered: on the thread that works none is.
-    let traced = Traced::begin(terms.origin, waited, Attempt::ONLY);
+    let traced = Traced::begin(terms.origin, waited, Attempt::ONLY.number());
     let working = Working {
         work,
         traced,

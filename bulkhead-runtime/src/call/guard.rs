@@ -181,7 +181,7 @@ where
                 };
                 (
                     flight,
-                    Traced::begin(this.function.origin(live), None, Attempt::ONLY),
+                    Traced::begin(this.function.origin(live), None, Attempt::ONLY.number()),
                 )
             }
         };

@@ -9,6 +9,7 @@
 mod answer;
 mod attempt;
 mod blocking;
+mod bodies;
 mod contract;
 mod entering;
 mod future;
@@ -20,9 +21,8 @@ mod side;
 mod whole;
 
 pub use answer::{Answer, Ask};
-pub(crate) use attempt::Attempt;
-pub use attempt::{Again, Once, Settles, Stays};
 pub(crate) use blocking::run_blocking;
+pub use bodies::{Again, Once, Settles, Stays};
 pub use future::{Call, Unclassified};
 pub use guard::{Contract, Guards, guard, guard_timed, once};
 pub use permit::{Enter, Permit};

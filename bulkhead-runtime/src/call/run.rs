@@ -3,6 +3,7 @@
 mod calm;
 mod limit;
 mod settled;
+mod stays;
 
 use std::future::Future;
 use std::mem;
@@ -15,6 +16,7 @@ use pin_project_lite::pin_project;
 pub(super) use calm::Calm;
 pub(super) use limit::Limit;
 pub(super) use settled::SettlingAttempt;
+pub(super) use stays::PlainAttempt;
 
 use super::attempt::{Attempt, Start};
 use super::entering;
@@ -352,7 +354,7 @@ impl<F: Future, S: Side> Run<F, S> {
                     let is_bounded = terms.timeout.is_some()
                         || frame::is_due() && frame::left_unasked().is_none();
                     let began = this.side.began();
-                    let traced = Traced::begin(terms.origin, passage.waited, attempt);
+                    let traced = Traced::begin(terms.origin, passage.waited, attempt.number());
                     let running = Running::begin(passage, traced, began, is_bounded);
                     *this.stage = Stage::Running(running);
                 }

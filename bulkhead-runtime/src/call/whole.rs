@@ -12,15 +12,17 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 
 use super::answer::{Answer, Ask};
-use super::attempt::{Attempt, AttemptEnd, Bodies, Body, Others, Polled, Start};
+use super::attempt::{Attempt, AttemptEnd, Polled, Start};
+use super::bodies::{Bodies, Body, Others};
 use super::contract::Bounds;
 use super::repeat::Unanswered;
-use crate::aftermath::{BackingOff, InFallback, Ongoing};
+use crate::aftermath::{BackingOff, InFallback};
 use crate::error::BulkheadError;
 use crate::frame::{self, Setter};
 use crate::function::Function;
 use crate::observer;
 use crate::outcome::Verdict;
+use crate::partition::Ongoing;
 use crate::policy::MIN_DURATION;
 use crate::retry::backoff;
 use crate::time::{self, Instant, Stamp, Timer};
@@ -243,8 +245,7 @@ where
 {
     fn begin(mut self: Pin<&mut Self>) {
         let this = self.as_mut().project();
-        let live = this.function.live();
-        *this.ongoing = Some(live.aftermath().begin(live));
+        *this.ongoing = Some(this.function.live().begin());
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
         *this.is_owner = O::EXIST && !frame::is_retrying();

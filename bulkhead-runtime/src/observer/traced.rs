@@ -9,7 +9,6 @@ use tracing::{Level, Span, debug_span, span};
 
 use super::events::millis;
 use crate::admission::Waited;
-use crate::call::Attempt;
 use crate::error::Origin;
 use crate::foreign::{drop_harmlessly, harmless};
 use crate::frame;
@@ -25,7 +24,7 @@ pub(crate) struct Traced(Option<Box<Span>>);
 impl Traced {
     /// Of a body that starts now, in the frame that it will be polled in.
     #[inline]
-    pub(crate) fn begin(origin: Origin, waited: Option<Waited>, attempt: Attempt) -> Self {
+    pub(crate) fn begin(origin: Origin, waited: Option<Waited>, attempt: u8) -> Self {
         if Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current() {
             Self::begin_if_wanted(origin, waited, attempt)
         } else {
@@ -48,7 +47,7 @@ impl Traced {
 
     #[cold]
     #[inline(never)]
-    fn begin_if_wanted(origin: Origin, waited: Option<Waited>, attempt: Attempt) -> Self {
+    fn begin_if_wanted(origin: Origin, waited: Option<Waited>, attempt: u8) -> Self {
         let mut traced = Self(None);
         harmless(|| {
             // The values are made only if the span is.
@@ -59,7 +58,7 @@ impl Traced {
                 function = origin.function.map(Function::path),
                 waited_ms = waited.map_or(0, |waited| millis(waited.time())),
                 deadline_left_ms = deadline_left_ms(),
-                attempt = attempt.number(),
+                attempt,
             );
             if !span.is_disabled() {
                 traced.0 = Some(Box::new(span));

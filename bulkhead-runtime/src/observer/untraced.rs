@@ -1,7 +1,6 @@
 //! Without the feature `tracing` no body has a span, and none costs anything.
 
 use crate::admission::Waited;
-use crate::call::Attempt;
 use crate::error::Origin;
 
 /// Nothing; it stands where the span of a body would be.
@@ -10,7 +9,7 @@ pub(crate) struct Traced;
 
 impl Traced {
     #[inline]
-    pub(crate) fn begin(_: Origin, _: Option<Waited>, _: Attempt) -> Self {
+    pub(crate) fn begin(_: Origin, _: Option<Waited>, _: u8) -> Self {
         Self
     }
 

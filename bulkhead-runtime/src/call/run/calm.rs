@@ -92,7 +92,10 @@ impl<F: Future> Run<F, Watched> {
         };
         let allowed = left.map(frame::allow);
         let held = terms.held().map(|held| frame::hold(held, None));
-        let in_flight = (flight, Traced::begin(terms.origin, None, Attempt::ONLY));
+        let in_flight = (
+            flight,
+            Traced::begin(terms.origin, None, Attempt::ONLY.number()),
+        );
         let end = |output, verdict, flight, _: &mut Watching<'_>| (output, verdict, flight);
         let body = this.body.as_mut();
         let polled = poll_body(body, in_flight, &mut watching, verdict, end, cx);
@@ -149,7 +152,7 @@ fn enter_late(
     side.bounds(terms.origin.function.and_then(Function::longest), None);
     side.board(terms.breakers(), None, Some(time::now()))?;
     let _allowed = left.map(frame::allow);
-    Ok(Traced::begin(terms.origin, None, Attempt::ONLY))
+    Ok(Traced::begin(terms.origin, None, Attempt::ONLY.number()))
 }
 
 /// Calls that began in the eras that are closed.

@@ -110,7 +110,7 @@ where
                 }
             };
             attempt.admitted(terms.live);
-            let traced = Traced::begin(terms.origin, passage.waited, attempt);
+            let traced = Traced::begin(terms.origin, passage.waited, attempt.number());
             let running = Running::begin(passage, traced, side.began(), true);
             let began = running.began.unwrap_or_else(time::now);
             let task = Task {

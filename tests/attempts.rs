@@ -330,9 +330,9 @@ fn compare(s: &Snapshot, outside: &Outside, plans: &[Plan]) {
     assert_eq!(
         s.started,
         calls + s.retries.made + s.retries.rejected,
-        "each call comes once, and each of its retries that is not abandoned"
+        "each call comes once, and each of its retries that is not given up"
     );
-    let decided = s.retries.made + s.retries.rejected + s.retries.abandoned;
+    let decided = s.retries.made + s.retries.rejected + s.retries.given_up;
     let firsts = s.admitted - s.retries.made;
     assert!(
         2 * decided <= firsts + 2 * 2,

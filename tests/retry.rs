@@ -55,7 +55,7 @@ async fn a_transient_failure_is_tried_again_until_it_works() {
         "attempts are counted, not calls"
     );
     assert_eq!((s.outcomes.failure, s.outcomes.success), (2, 1));
-    assert_eq!((s.retries.made, s.retries.abandoned), (2, 0));
+    assert_eq!((s.retries.made, s.retries.given_up), (2, 0));
     assert!((s.attempts_per_call() - 3.0).abs() < 1e-9, "{s:?}");
     assert_rests(works);
 }
@@ -282,7 +282,7 @@ async fn a_caller_that_leaves_during_the_backoff_leaves_nothing_behind() {
     drop(call);
     let s = left.snapshot();
     assert_eq!(
-        (s.backing_off, s.retries.abandoned, s.retries.made),
+        (s.backing_off, s.retries.given_up, s.retries.made),
         (0, 1, 0)
     );
     assert_eq!((ran.times(), s.outcomes.cancelled), (1, 0));
@@ -313,7 +313,7 @@ async fn closing_ends_a_backoff_at_once_with_the_error_that_was_there() {
     assert!(matches!(error, Failed::Transient(1)), "{error:?}");
     assert_eq!((RAN.times(), start.elapsed()), (1, Duration::ZERO));
     let s = closed.snapshot();
-    assert_eq!((s.retries.abandoned, s.rejected.closed), (1, 0));
+    assert_eq!((s.retries.given_up, s.rejected.closed), (1, 0));
     closed.reopen();
     assert_rests(closed);
 }
@@ -750,6 +750,6 @@ async fn a_caller_that_leaves_a_later_attempt_gives_its_permit_back() {
     call.expect_err("it hangs");
     let s = find("retry-cancelled").snapshot();
     assert_eq!((s.outcomes.failure, s.outcomes.cancelled), (1, 1));
-    assert_eq!((s.retries.made, s.retries.abandoned), (1, 0));
+    assert_eq!((s.retries.made, s.retries.given_up), (1, 0));
     assert_rests(find("retry-cancelled"));
 }

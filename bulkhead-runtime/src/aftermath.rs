@@ -24,7 +24,7 @@ pub(crate) struct Aftermath {
     backing_off: AtomicU64,
     made: AtomicU64,
     rejected: AtomicU64,
-    abandoned: AtomicU64,
+    given_up: AtomicU64,
     budget_spent: AtomicU64,
     out_of_time: AtomicU64,
     in_fallback: AtomicU64,
@@ -68,7 +68,7 @@ impl Aftermath {
             backing_off: AtomicU64::new(0),
             made: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
-            abandoned: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
             budget_spent: AtomicU64::new(0),
             out_of_time: AtomicU64::new(0),
             in_fallback: AtomicU64::new(0),
@@ -188,7 +188,7 @@ impl Aftermath {
             retries: Retries {
                 made: read(&self.made),
                 rejected: read(&self.rejected),
-                abandoned: read(&self.abandoned),
+                given_up: read(&self.given_up),
                 budget_spent: read(&self.budget_spent),
                 out_of_time: read(&self.out_of_time),
             },
@@ -205,7 +205,7 @@ fn count(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A call that backs off. Dropped, it is abandoned, unless it [goes on](Self::go_on).
+/// A call that backs off. Dropped, it is given up, unless it [goes on](Self::go_on).
 #[must_use = "dropping it ends the backoff"]
 pub(crate) struct BackingOff {
     aftermath: &'static Aftermath,
@@ -244,13 +244,13 @@ impl Drop for BackingOff {
         let Aftermath {
             sleepers,
             backing_off,
-            abandoned,
+            given_up,
             ..
         } = self.aftermath;
         let waker = sleepers.lock().wakers.remove(&self.number);
         drop_harmlessly(waker);
         if !self.goes_on {
-            count(abandoned);
+            count(given_up);
         }
         backing_off.fetch_sub(1, Ordering::Relaxed);
     }

@@ -492,10 +492,10 @@ impl fmt::Display for Counts<'_> {
         )?;
         writeln!(
             f,
-            "  retries   {} made, {} rejected, {} abandoned, {} not afforded, {} without time, {backing_off} backing off",
+            "  retries   {} made, {} rejected, {} given up, {} not afforded, {} without time, {backing_off} backing off",
             retries.made,
             retries.rejected,
-            retries.abandoned,
+            retries.given_up,
             retries.budget_spent,
             retries.out_of_time
         )?;

@@ -60,7 +60,7 @@ fn a_call_that_backs_off_while_the_partition_closes_sees_it_or_is_woken() {
         assert!(sees || woken.0.load(Ordering::Relaxed), "it sleeps on");
         drop(backing_off);
         let tally = aftermath.tally();
-        assert_eq!((tally.backing_off, tally.retries.abandoned), (0, 1));
+        assert_eq!((tally.backing_off, tally.retries.given_up), (0, 1));
     });
 }
 

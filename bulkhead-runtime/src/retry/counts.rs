@@ -4,7 +4,7 @@
 ///
 /// Each of them is also counted like any other attempt, once it comes to its partition: in `started`, and so on.
 ///
-/// At rest, what was withdrawn from the budget is `made + rejected + abandoned`.
+/// At rest, what was withdrawn from the budget is `made + rejected + given_up`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Retries {
@@ -14,7 +14,7 @@ pub struct Retries {
     /// that was to be retried.
     pub rejected: u64,
     /// Their caller left during the backoff, or the partition was closed.
-    pub abandoned: u64,
+    pub given_up: u64,
     /// Not even decided on: the retry budget was spent.
     pub budget_spent: u64,
     /// Not even decided on: the deadline left no time.

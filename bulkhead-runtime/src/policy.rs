@@ -8,6 +8,7 @@ pub mod check;
 mod error;
 mod forecast;
 mod measured;
+pub(crate) mod number;
 mod rules;
 mod share;
 pub(crate) mod text;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::settings::{MAX_PROBES, PPM};
+use super::settings::MAX_PROBES;
+use crate::policy::number::PPM;
 use crate::policy::text::Text;
 
 /// What is wrong with a breaker's settings.

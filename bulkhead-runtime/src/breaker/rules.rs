@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::settings::{PPM, Settings};
+use super::settings::Settings;
 use super::transition::BreakerCause;
 use super::window::{Totals, nanos};
+use crate::policy::number::PPM;
 
 /// A random fraction, in parts of 2³²: 0 is none, `u32::MAX` is almost one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

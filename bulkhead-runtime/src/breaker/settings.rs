@@ -8,9 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::error::BreakerPolicyError;
-
-/// Parts in a million: what shares are counted in.
-pub(crate) const PPM: u32 = 1_000_000;
+use crate::policy::number::{PPM, less, ppm};
 
 /// The shortest window: below it a tenth of the window is finer than a timer.
 pub(crate) const MIN_WINDOW: Duration = Duration::from_millis(100);
@@ -311,15 +309,6 @@ impl Settings {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a cast to u32 saturates, and the ends of its range are refused"
-)]
-const fn ppm(percent: f64) -> u32 {
-    (percent * (PPM / 100) as f64 + 0.5) as u32
-}
-
 pub(crate) const fn check_failure_rate(ppm: u32) -> Result<(), BreakerPolicyError> {
     match ppm {
         0 => Err(BreakerPolicyError::FailureRateZero),
@@ -419,11 +408,6 @@ pub(crate) const fn check_probes(probes: u32) -> Result<(), BreakerPolicyError> 
         1..=MAX_PROBES => Ok(()),
         _ => Err(BreakerPolicyError::ProbesTooMany { probes }),
     }
-}
-
-/// `a < b`; the trait's operator cannot be called in a `const fn`.
-const fn less(a: Duration, b: Duration) -> bool {
-    a.as_nanos() < b.as_nanos()
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use std::time::Duration;
 use crate::partition::Partition;
 
 use super::measured::{check_mean, check_rate, check_shed};
+use super::number::less;
 use super::rules::{
-    check_name, check_per_key, check_reserve, check_status, check_timeout, check_wait, less,
+    check_name, check_per_key, check_reserve, check_status, check_timeout, check_wait,
 };
 use super::{MAX_PERMITS, MAX_QUEUE, Measured, Policy, PolicyError, Rate, Share};
 

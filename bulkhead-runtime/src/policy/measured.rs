@@ -4,11 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::forecast::{dead_places, rejected_share, smallest_max};
-use super::rules::less;
+use super::number::{PPM, less, ppm};
 use super::{MAX_DURATION, PolicyError};
-
-/// Parts in a million: what shares are counted in.
-pub(super) const PPM: u32 = 1_000_000;
 
 /// The share that may be rejected, unless it is said: 1 %.
 pub(crate) const DEFAULT_SHED: u32 = PPM / 100;
@@ -84,13 +81,8 @@ impl Measured {
     ///
     /// # Errors
     /// When it is out of range.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast to u32 saturates, and the ends of its range are refused"
-    )]
     pub const fn checked_shed(self, percent: f64) -> Result<Self, PolicyError> {
-        let shed = (percent * (PPM / 100) as f64 + 0.5) as u32;
+        let shed = ppm(percent);
         Self { shed, ..self }.validated()
     }
 

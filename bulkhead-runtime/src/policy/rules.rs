@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::number::less;
 use super::{MAX_DURATION, MAX_NAME, MIN_DURATION, PolicyError};
 use crate::retry::RetryPolicy;
 
@@ -130,11 +131,6 @@ pub(super) const fn left(deadline: Duration, margin: Option<Duration>) -> Durati
         Some(margin) => deadline.saturating_sub(margin),
         None => deadline,
     }
-}
-
-/// `a < b`; the trait's operator cannot be called in a `const fn`.
-pub(super) const fn less(a: Duration, b: Duration) -> bool {
-    a.as_nanos() < b.as_nanos()
 }
 
 /// `[a-z][a-z0-9_.-]*`, at most [`MAX_NAME`] bytes: what every metrics system takes as a label

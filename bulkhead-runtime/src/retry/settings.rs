@@ -7,9 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::error::RetryPolicyError;
-
-/// Parts in a million: what shares are counted in.
-const PPM: u32 = 1_000_000;
+use crate::policy::number::{PPM, less, ppm};
 
 /// The most attempts, the first call included: each is one more caller of a dependency in trouble.
 pub(crate) const MAX_ATTEMPTS: u32 = 10;
@@ -179,7 +177,9 @@ impl RetryBudget {
     /// where `min` is not 0. It is kept to four decimals.
     #[must_use]
     pub const fn with_ratio(self, percent: f64) -> Self {
-        self.ratio_in_ppm(ppm(percent))
+        // 0 % is legal here, and so must be meant.
+        let is_share = percent >= 0.0;
+        self.ratio_in_ppm(if is_share { ppm(percent) } else { u32::MAX })
     }
 
     /// The retries of a window that nobody has to pay for: at most 1,000; left out, 3.
@@ -256,19 +256,6 @@ impl fmt::Display for RetryBudget {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a cast to u32 saturates, and the upper end of its range is refused"
-)]
-const fn ppm(percent: f64) -> u32 {
-    if percent < 0.0 {
-        // Not 0 %, which is legal.
-        return u32::MAX;
-    }
-    (percent * (PPM / 100) as f64 + 0.5) as u32
-}
-
 pub(crate) const fn check_attempts(attempts: u32) -> Result<(), RetryPolicyError> {
     match attempts {
         0 | 1 => Err(RetryPolicyError::AttemptsTooFew { attempts }),
@@ -321,11 +308,6 @@ pub(crate) const fn check_budget_window(window: Duration) -> Result<(), RetryPol
     } else {
         Ok(())
     }
-}
-
-/// `a < b`; the trait's operator cannot be called in a `const fn`.
-const fn less(a: Duration, b: Duration) -> bool {
-    a.as_nanos() < b.as_nanos()
 }
 
 #[cfg(test)]
@@ -426,6 +408,10 @@ mod tests {
         for (budget, error) in [
             (new.ratio_in_ppm(ratio), E::RatioTooLarge { ratio }),
             (new.with_ratio(-1.0), E::RatioTooLarge { ratio: u32::MAX }),
+            (
+                new.with_ratio(f64::NAN),
+                E::RatioTooLarge { ratio: u32::MAX },
+            ),
             (new.with_ratio(0.0).with_min(0), E::BudgetOfNothing),
             (new.with_min(min), E::MinTooLarge { min }),
             (new.with_window(window), E::WindowTooShort { window }),

@@ -5,9 +5,10 @@ use std::time::Duration;
 use super::demand;
 use crate::breaker::{self, BreakerPolicyError};
 use crate::partition::Partition;
+use crate::policy::number::less;
 use crate::policy::rules::{
     check_deadline, check_fits, check_margin, check_margin_below_deadline,
-    check_mean_below_deadline, check_slow_below_deadline, check_timeout, check_wait, less,
+    check_mean_below_deadline, check_slow_below_deadline, check_timeout, check_wait,
 };
 use crate::policy::{MIN_DURATION, Policy, PolicyError};
 use crate::retry::{self, RetryBudget, RetryPolicy, RetryPolicyError};

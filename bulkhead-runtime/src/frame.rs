@@ -20,7 +20,9 @@ mod owner;
 
 pub(crate) use carried::Carried;
 pub(crate) use depth::{go_inside, standing};
-pub(crate) use due::{Setter, allow, apart, deadline, is_due, left_unasked, narrow, set, setter};
+pub(crate) use due::{
+    Restored, Setter, allow, apart, deadline, is_due, left_unasked, narrow, set, setter,
+};
 pub(crate) use held::{Alive, Held, hold, holder};
 pub(crate) use inside::{Ended, Inside};
 pub(crate) use owner::{is_retrying, retrying};

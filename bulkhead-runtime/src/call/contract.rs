@@ -76,7 +76,7 @@ where
             this.run.as_mut().bounds(function.longest(), bounds.own());
             *this.bounded.insert(bounds)
         };
-        let _set = bounds.0.map(|(by, setter)| frame::set(by, setter));
+        let _set = bounds.set();
         this.run
             .poll(terms, verdict, cx)
             .map(|result| result.unwrap_or_else(|error| judge(Ask::Reject(error)).rejected()))
@@ -85,13 +85,20 @@ where
 
 /// The deadline of a call that has begun, if it has another than its caller; and who has set it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds(pub(super) Option<(Instant, Setter)>);
+pub(super) struct Bounds(Option<(Instant, Setter)>);
 
 impl Bounds {
     /// The deadline, if it is the call's own. Not to be asked inside of it.
     pub(super) fn own(self) -> Option<(Instant, Setter)> {
         let Self(bounds) = self;
         bounds.filter(|(_, setter)| *setter > frame::setter())
+    }
+
+    /// Lets it hold for a poll.
+    #[inline]
+    pub(super) fn set(self) -> Option<frame::Restored> {
+        let Self(bounds) = self;
+        bounds.map(|(by, setter)| frame::set(by, setter))
     }
 
     /// Of a call that begins now.

@@ -266,10 +266,7 @@ where
 
     /// One poll of a call that has begun, through as many stages as it goes.
     fn poll_on(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Output<O>> {
-        let _set = self
-            .bounds
-            .and_then(|Bounds(bounds)| bounds)
-            .map(|(by, setter)| frame::set(by, setter));
+        let _set = self.bounds.and_then(Bounds::set);
         loop {
             let next = match self.stage {
                 Stage::Attempting { .. } => ready!(self.as_mut().poll_attempt(cx)),

@@ -121,8 +121,9 @@ impl fmt::Debug for Live {
 }
 
 impl Live {
-    /// A fresh state, which lives as long as the program; those that listen have it in view from here on.
-    pub(crate) fn make(partition: &'static Partition) -> &'static Self {
+    /// A fresh state, which lives as long as the program; those that listen have it in view from here on. Where all
+    /// drain, it drains too.
+    pub(crate) fn make(partition: &'static Partition, drains: bool) -> &'static Self {
         let live: &'static Self = Box::leak(Box::new(Self {
             partition,
             gate: Gate::new(partition.declared.policy, partition),
@@ -137,6 +138,9 @@ impl Live {
                 .get_or_init(|| Box::leak(Box::new(Breaker::new(live, None, policy, 0))));
         }
         observer::keep_in_view(live);
+        if drains {
+            live.gate.drain();
+        }
         live
     }
 

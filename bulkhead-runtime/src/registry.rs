@@ -227,10 +227,7 @@ pub(crate) fn live(partition: &Partition) -> &'static Live {
         return live;
     }
     let first = first_of(&registry, partition);
-    let live = Live::make(first);
-    if registry.drains {
-        live.gate.drain();
-    }
+    let live = Live::make(first, registry.drains);
     registry.lives.push(live);
     drop(registry);
     for conflict in conflicts_with(first) {

@@ -181,10 +181,7 @@ pub(crate) fn isolated(partition: &Partition) -> Option<&'static Live> {
             if let Some(live) = states.iter().find(is_meant) {
                 return Some(*live);
             }
-            let live = Live::make(registry::first(partition));
-            if *drains {
-                live.gate.drain();
-            }
+            let live = Live::make(registry::first(partition), *drains);
             states.push(live);
             Some(live)
         })

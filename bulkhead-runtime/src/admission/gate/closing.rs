@@ -12,8 +12,8 @@ use super::{Gate, Ledger};
 use crate::admission::waitlist::Standing;
 use crate::time::{self, Instant};
 
-/// For whom the gate is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// For whom the gate is open; each is closed to more than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Door {
     Open,
     /// For calls that are part of one that holds a permit.
@@ -46,22 +46,19 @@ impl Gate {
     /// Lets nobody in any more. Those that wait are turned away; those in flight, and those that were
     /// granted a permit, go on. Tells whether it was open.
     pub(crate) fn close(&self) -> bool {
-        self.shut(|_| Door::Closed)
+        self.shut(Door::Closed)
     }
 
     /// The same, but calls that are part of one that holds a permit, here or elsewhere, still come in, and wait. A
     /// gate that is closed for all stays so.
     pub(crate) fn drain(&self) -> bool {
-        self.shut(|door| match door {
-            Door::Open | Door::Draining => Door::Draining,
-            Door::Closed => Door::Closed,
-        })
+        self.shut(Door::Draining)
     }
 
-    fn shut(&self, shut: impl FnOnce(Door) -> Door) -> bool {
+    fn shut(&self, door: Door) -> bool {
         let now = time::now();
         let mut ledger = self.ledger.lock();
-        let door = shut(ledger.door);
+        let door = ledger.door.max(door);
         ledger.door = door;
         ledger.closed_since.get_or_insert(now);
         let was_open = self.set_closed(true);

@@ -65,7 +65,7 @@ impl<T, W: FnOnce() -> T> Working<W> {
         } = self;
         by_hand.means(Outcome::Panicked);
         let worth = frame.around(|| {
-            let _inside = frame::go_inside();
+            let _permit = frame::hold_permit();
             let _held = terms.held().map(|held| frame::hold(held, None));
             traced.around(work)
         });

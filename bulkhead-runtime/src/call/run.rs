@@ -73,7 +73,7 @@ pub(super) fn poll_body<F: Future, T, U: Unwinds>(
     // Behind the flight, and so dropped before it.
     let mut body = Remains(Some(body));
     let polled = traced.around(|| {
-        let _inside = frame::go_inside();
+        let _permit = frame::hold_permit();
         body.running().poll(cx)
     });
     match polled {

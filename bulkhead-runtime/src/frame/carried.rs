@@ -16,7 +16,7 @@ pub(crate) struct Carried {
     held: Box<[Distant]>,
     note: Option<Arc<Note>>,
     is_retrying: bool,
-    is_inside: bool,
+    holds_permit: bool,
 }
 
 impl Carried {
@@ -27,7 +27,7 @@ impl Carried {
             held: held::distant(),
             note: inside::note_for_a_task(),
             is_retrying: owner::is_retrying(),
-            is_inside: depth::is_inside(),
+            holds_permit: depth::holds_permit(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Carried {
 
     /// Polls in it.
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
-        let _inside = self.is_inside.then(depth::go_inside);
+        let _permit = self.holds_permit.then(depth::hold_permit);
         let _held = held::hold_distant(&self.held);
         let _owner = owner::retrying(self.is_retrying);
         let _due = self

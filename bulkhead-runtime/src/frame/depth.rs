@@ -11,13 +11,13 @@ thread_local! {
 
 /// Whether a permit is held around what is polled now.
 #[inline]
-pub(crate) fn is_inside() -> bool {
+pub(crate) fn holds_permit() -> bool {
     DEPTH.get() > 0
 }
 
 /// The same as a gate wants to know it.
 pub(crate) fn standing() -> Standing {
-    if is_inside() {
+    if holds_permit() {
         Standing::Inside
     } else {
         Standing::Outside
@@ -26,8 +26,8 @@ pub(crate) fn standing() -> Standing {
 
 /// A permit is held around what is polled from here on, until what it returns is dropped.
 #[inline]
-#[must_use = "what runs is inside until this is dropped; bind it to a name"]
-pub(crate) fn go_inside() -> Back {
+#[must_use = "a permit is held until this is dropped; bind it to a name"]
+pub(crate) fn hold_permit() -> Back {
     // An instruction of every poll, and so is the way back.
     DEPTH.with(|depth| depth.set(depth.get().wrapping_add(1)));
     Back(())

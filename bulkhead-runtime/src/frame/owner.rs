@@ -15,21 +15,21 @@ pub(crate) fn is_retrying() -> bool {
 
 /// An attempt of the owner is polled, until what it returns is dropped.
 #[must_use = "the owner is noted until this is dropped; bind it to a name"]
-pub(crate) fn retrying(is_owner: bool) -> Before {
-    Before(RETRYING.replace(is_owner || is_retrying()))
+pub(crate) fn retrying(is_owner: bool) -> Restored {
+    Restored(RETRYING.replace(is_owner || is_retrying()))
 }
 
 /// Runs what is no part of the call around it.
 pub(super) fn apart<T>(run: impl FnOnce() -> T) -> T {
-    let _before = Before(RETRYING.replace(false));
+    let _restored = Restored(RETRYING.replace(false));
     run()
 }
 
 /// Puts back what was, also when the poll unwinds.
 #[derive(Debug)]
-pub(crate) struct Before(bool);
+pub(crate) struct Restored(bool);
 
-impl Drop for Before {
+impl Drop for Restored {
     fn drop(&mut self) {
         RETRYING.set(self.0);
     }

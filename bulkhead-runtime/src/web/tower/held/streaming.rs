@@ -91,7 +91,7 @@ impl<B: Body + 'static> Streaming<B> {
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> (Polled<B::Data, B::Error>, bool) {
         self.was_polled = true;
         let polled = {
-            let _inside = frame::go_inside();
+            let _permit = frame::hold_permit();
             self.body.as_mut().poll_frame(cx)
         };
         let goes_on = match &polled {

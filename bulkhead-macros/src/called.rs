@@ -89,7 +89,7 @@ pub(crate) fn elsewhere(key: Key) -> &'static [&'static str] {
             "max_replicas",
             "maxReplicas",
         ],
-        _ => of_a_breaker(key).unwrap_or(of_retries(key)),
+        _ => of_a_breaker(key).unwrap_or_else(|| of_retries(key)),
     }
 }
 

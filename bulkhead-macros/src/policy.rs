@@ -132,6 +132,8 @@ impl<'a> Policy<'a> {
 
     /// The fields that are given, and the rest.
     fn settings(&self) -> TokenStream {
+        /// As many as `Settings` has fields.
+        const ALL: usize = 9;
         let (args, runtime, mixed) = (self.args, self.runtime, Span::mixed_site());
         let some = |value| quote_spanned!(mixed=> ::core::option::Option::Some(#value));
         let plain = [
@@ -161,7 +163,7 @@ impl<'a> Policy<'a> {
             quote_spanned!(mixed=> #field: #value,)
         });
         // With nothing left out, there would be a lint about the rest.
-        let rest = (given.len() < 9)
+        let rest = (given.len() < ALL)
             .then(|| quote_spanned!(mixed=> ..#runtime::__private::Settings::ABSENT));
         quote!(#(#fields)* #rest)
     }

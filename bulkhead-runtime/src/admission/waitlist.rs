@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | waiting | waiting | granted | [`Waitlist::grant_head`] |
 //! | waiting | waiting | revoked | [`Waitlist::expire_overdue`] |
-//! | waiting | waiting | turned away | [`Waitlist::turn_away_closed`], [`Waitlist::turn_away`]: a breaker opened |
+//! | waiting | waiting | turned away | [`Waitlist::turn_away_closed`]: closed; [`Waitlist::turn_away`]: a breaker opened |
 //! | granted | granted | revoked | [`Waitlist::revoke_overdue`] |
 //! | any | — | vacant | [`Waitlist::remove`], by its waiter |
 

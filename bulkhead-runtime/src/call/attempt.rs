@@ -27,9 +27,9 @@ impl Attempt {
     };
 
     /// Counted from 1.
-    pub(super) fn new(number: u32, is_of_owner: bool) -> Self {
+    pub(super) fn new(number: u8, is_of_owner: bool) -> Self {
         Self {
-            number: u8::try_from(number).unwrap_or(u8::MAX),
+            number,
             is_of_owner,
         }
     }

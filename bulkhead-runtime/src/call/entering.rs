@@ -124,7 +124,7 @@ impl Way<'_> {
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'static>, Rejection>> {
-        let polled = self.poll(entry, timer, cx);
+        let polled = self.poll(entry, self.may_queue, timer, cx);
         if let Poll::Ready(Ok(passage)) = &polled {
             self.tell(passage);
         }
@@ -137,9 +137,11 @@ impl Way<'_> {
         observer::admitted(self.terms.live, self.terms.origin, waited);
     }
 
+    /// One that would be a probe never queues.
     fn poll(
         &self,
         entry: &mut Entry<'static>,
+        may_queue: bool,
         timer: Pin<&mut Timer>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Passage<'static>, Rejection>> {
@@ -147,24 +149,7 @@ impl Way<'_> {
             &self.terms.live.gate,
             self.patience,
             frame::standing,
-            || Self::queues(self.terms, self.breakers[0], self.may_queue),
-            timer,
-            cx,
-        )
-    }
-
-    /// The same for one that would be a probe: it never queues.
-    fn poll_unqueued(
-        &self,
-        entry: &mut Entry<'static>,
-        timer: Pin<&mut Timer>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Passage<'static>, Rejection>> {
-        entry.poll(
-            &self.terms.live.gate,
-            self.patience,
-            frame::standing,
-            || Queues::Never,
+            || Self::queues(self.terms, self.breakers[0], may_queue),
             timer,
             cx,
         )
@@ -194,8 +179,8 @@ impl Way<'_> {
                 *entry = Entry::Done;
                 return Poll::Ready(Err(gate.reject_open(rejected.retry_after)));
             }
-            Look::HalfOpen => self.poll_unqueued(entry, timer, cx),
-            Look::Pass => self.poll(entry, timer, cx),
+            Look::HalfOpen => self.poll(entry, false, timer, cx),
+            Look::Pass => self.poll(entry, self.may_queue, timer, cx),
         };
         match polled {
             Poll::Ready(Ok(passage)) => Poll::Ready(self.board(side, passage)),
@@ -255,8 +240,8 @@ impl Way<'_> {
             side.board(self.breakers, self.terms.timeout, Some(time::now()))
         };
         let polled = match boarded {
-            Ok(()) if is_probed => self.poll_unqueued(entry, timer, cx),
-            Ok(()) => self.poll(entry, timer, cx),
+            Ok(()) if is_probed => self.poll(entry, false, timer, cx),
+            Ok(()) => self.poll(entry, self.may_queue, timer, cx),
             Err(retry_after) => {
                 *entry = Entry::Done;
                 let entered = gate.enter_despite(Obstacle::Open(retry_after), frame::standing());

@@ -156,7 +156,7 @@ pin_project! {
 enum Stage<R> {
     Fresh,
     Attempting {
-        number: u32,
+        number: u8,
         /// What the attempt before came to.
         before: Option<Failed<R>>,
     },
@@ -179,7 +179,7 @@ struct Failed<R> {
 
 /// An attempt that is to come.
 struct Retry<R> {
-    number: u32,
+    number: u8,
     at: Instant,
     /// What the attempt before came to.
     before: Failed<R>,
@@ -253,7 +253,7 @@ where
     }
 
     /// An attempt begins, whose body is there.
-    fn start(self: Pin<&mut Self>, number: u32, before: Option<Failed<Output<O>>>) {
+    fn start(self: Pin<&mut Self>, number: u8, before: Option<Failed<Output<O>>>) {
         let mut this = self.project();
         let attempt = this.attempt.as_mut().as_pin_mut();
         attempt.expect("its body is there").start(Start {
@@ -440,9 +440,10 @@ impl<R> Failed<R> {
 
 /// When the attempt after the `number`th comes, if there is one: when it may be made at all, there is time for it and
 /// the partition can afford it.
-fn next_attempt_at(function: &'static Function, number: u32) -> Option<Instant> {
+fn next_attempt_at(function: &'static Function, number: u8) -> Option<Instant> {
     let policy = function.retry()?;
     let live = function.live();
+    let number = u32::from(number);
     if number >= policy.attempts() || live.gate.is_closed() {
         return None;
     }

@@ -3,13 +3,17 @@
 //!
 //! The deadline is that of the whole: it is set once, and every attempt, every backoff and the fallback go by it.
 
+mod fallback;
+
 use std::fmt;
-use std::future::{Future, Pending};
+use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
+
+use fallback::{Fallback, Kept, Nothing};
 
 use super::answer::{Answer, Ask};
 use super::attempt::{Attempt, AttemptEnd, Polled, Start};
@@ -70,49 +74,7 @@ where
     L: FnOnce(K, Unanswered<OutputOf<A>>) -> Result<F, OutputOf<A>>,
     F: Future<Output = OutputOf<A>>,
 {
-    WholeGuarded::new(function, bodies, judge, Kept(Some((kept, fallback))))
-}
-
-/// What answers in the place of a call that failed, if anything does.
-#[doc(hidden)]
-pub trait Fallback<R> {
-    type Call: Future<Output = R>;
-
-    /// The value comes back where nothing answers for it.
-    fn call(&mut self, failed: R) -> Result<Self::Call, R>;
-}
-
-#[doc(hidden)]
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Nothing;
-
-impl<R> Fallback<R> for Nothing {
-    type Call = Pending<R>;
-
-    fn call(&mut self, failed: R) -> Result<Pending<R>, R> {
-        Err(failed)
-    }
-}
-
-/// Another call, and what it needs of the arguments.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Kept<K, L>(Option<(K, L)>);
-
-impl<R, K, L, F> Fallback<R> for Kept<K, L>
-where
-    L: FnOnce(K, Unanswered<R>) -> Result<F, R>,
-    F: Future<Output = R>,
-{
-    type Call = F;
-
-    fn call(&mut self, failed: R) -> Result<F, R> {
-        match self.0.take() {
-            Some((kept, call)) => call(kept, Unanswered(failed)),
-            None => Err(failed),
-        }
-    }
+    WholeGuarded::new(function, bodies, judge, Kept::new(kept, fallback))
 }
 
 pin_project! {

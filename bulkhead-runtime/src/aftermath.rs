@@ -2,11 +2,15 @@
 //!
 //! One for each partition that has such calls, made when the first of them needs it.
 
+mod guards;
+
 use std::collections::BTreeMap;
 use std::mem;
 use std::task::Waker;
 
-use crate::foreign::{drop_harmlessly, harmless};
+pub(crate) use guards::{BackingOff, InFallback, Settling};
+
+use crate::foreign::harmless;
 use crate::function::Function;
 #[cfg(feature = "tracing")]
 use crate::observer::OneSampling;
@@ -203,98 +207,6 @@ impl Aftermath {
 
 fn count(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
-}
-
-/// A call that backs off. Dropped, it is given up, unless it [goes on](Self::go_on).
-#[must_use = "dropping it ends the backoff"]
-pub(crate) struct BackingOff {
-    aftermath: &'static Aftermath,
-    number: u64,
-    goes_on: bool,
-}
-
-impl BackingOff {
-    /// Leaves word how to wake it when the partition is closed: look whether it is, afterwards.
-    pub(crate) fn watch(&self, waker: &Waker) {
-        let known = |sleepers: &Sleepers| {
-            let kept = sleepers.wakers.get(&self.number);
-            kept.is_some_and(|kept| kept.will_wake(waker))
-        };
-        if known(&self.aftermath.sleepers.lock()) {
-            return;
-        }
-        let fresh = waker.clone();
-        let stale = self
-            .aftermath
-            .sleepers
-            .lock()
-            .wakers
-            .insert(self.number, fresh);
-        drop_harmlessly(stale);
-    }
-
-    /// The backoff is over, and the next attempt comes.
-    pub(crate) fn go_on(mut self) {
-        self.goes_on = true;
-    }
-}
-
-impl Drop for BackingOff {
-    fn drop(&mut self) {
-        let Aftermath {
-            sleepers,
-            backing_off,
-            given_up,
-            ..
-        } = self.aftermath;
-        let waker = sleepers.lock().wakers.remove(&self.number);
-        drop_harmlessly(waker);
-        if !self.goes_on {
-            count(given_up);
-        }
-        backing_off.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A call that is in its fallback. Dropped, it has no answer, unless it has [said so](Self::is_answered).
-#[must_use = "dropping it ends the fallback"]
-pub(crate) struct InFallback {
-    aftermath: &'static Aftermath,
-    is_answer: bool,
-}
-
-impl InFallback {
-    /// It has returned, and that is an answer or not.
-    pub(crate) fn end(mut self, is_answer: bool) {
-        self.is_answer = is_answer;
-    }
-}
-
-impl Drop for InFallback {
-    fn drop(&mut self) {
-        let Aftermath {
-            in_fallback,
-            answered,
-            unanswered,
-            ..
-        } = self.aftermath;
-        count(if self.is_answer { answered } else { unanswered });
-        in_fallback.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A body that settles. Dropped, it has ended.
-#[must_use = "dropping it says that the body has ended"]
-pub(crate) struct Settling {
-    aftermath: &'static Aftermath,
-    number: u64,
-}
-
-impl Drop for Settling {
-    fn drop(&mut self) {
-        let mut settling = self.aftermath.settling.lock();
-        settling.running.remove(&self.number);
-    }
 }
 
 #[cfg(all(test, bulkhead_loom))]

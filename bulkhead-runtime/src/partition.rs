@@ -1,10 +1,14 @@
 //! A named partition: a thin handle that constants may read, and behind it what changes.
 
+mod ongoing;
+
 use std::fmt;
 use std::future::Future;
 
 use once_cell::race::OnceRef;
 use tokio::time::Instant;
+
+pub(crate) use ongoing::Ongoing;
 
 use crate::admission::{Gate, Saturation, Watcher};
 use crate::aftermath::Aftermath;
@@ -22,10 +26,6 @@ use crate::policy::{Policy, PolicyError};
 use crate::registry;
 use crate::snapshot::Snapshot;
 use crate::sync::StaticMutex;
-
-mod ongoing;
-
-pub(crate) use ongoing::Ongoing;
 
 /// One named partition: its permits, its queue, its counts.
 ///

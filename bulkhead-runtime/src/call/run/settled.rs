@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -20,6 +21,7 @@ use crate::call::answer::{Answer, Ask};
 use crate::call::attempt::{AttemptEnd, Polled, Start};
 use crate::call::entering;
 use crate::call::side::{Side, Watched};
+use crate::error::BulkheadError;
 use crate::frame::{self, Carried};
 use crate::function::Function;
 use crate::observer::Traced;
@@ -83,48 +85,78 @@ where
     }
 
     fn poll_attempt(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         function: &'static Function,
         judge: &J,
         cx: &mut Context<'_>,
     ) -> Poll<AttemptEnd<F::Output>> {
-        let mut this = self.project();
-        let terms = Terms::of_function(function);
-        if let Stage::Entering { side, entry, .. } = this.stage {
-            let attempt = side.attempt();
-            let may_queue = !attempt.is_retry();
-            let timer = this.timer.as_mut();
-            let entered = ready!(entering::poll(
-                entry, side, &terms, None, may_queue, timer, cx
-            ));
-            let Stage::Entering { body, side, .. } = std::mem::replace(this.stage, Stage::Over)
-            else {
-                unreachable!("it entered in the lines above")
-            };
-            let passage = match entered {
-                Ok(passage) => passage,
-                Err(rejection) => {
-                    drop(body);
-                    let error = reject(terms.live, terms.origin, attempt, rejection);
-                    return Poll::Ready(AttemptEnd::Rejected(error));
-                }
-            };
-            attempt.admitted(terms.live);
-            let traced = Traced::begin(terms.origin, passage.waited, attempt.number());
-            let running = Running::begin(passage, traced, side.began(), true);
-            let began = running.began.unwrap_or_else(time::now);
-            let task = Task {
-                run: Run::admitted_already(body, side, running),
-                settling: terms.live.aftermath().begin_settling(function, began),
-                terms,
-                judge: judge.clone(),
-                frame: Carried::current().without_deadline(),
-            };
-            *this.stage = Stage::Settling {
-                task: tokio::spawn(task),
-                began,
-            };
+        match ready!(self.as_mut().poll_entry(function, judge, cx)) {
+            Ok(()) => self.poll_task(function, cx),
+            Err(error) => Poll::Ready(AttemptEnd::Rejected(error)),
         }
+    }
+}
+
+impl<F> SettlingAttempt<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    /// Ready when it is in, and the task is there that settles.
+    fn poll_entry<J>(
+        self: Pin<&mut Self>,
+        function: &'static Function,
+        judge: &J,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), BulkheadError>>
+    where
+        J: Fn(Ask<'_, F::Output>) -> Answer<F::Output> + Clone + Send + 'static,
+    {
+        let this = self.project();
+        let Stage::Entering { side, entry, .. } = this.stage else {
+            return Poll::Ready(Ok(()));
+        };
+        let terms = Terms::of_function(function);
+        let attempt = side.attempt();
+        let may_queue = !attempt.is_retry();
+        let entered = ready!(entering::poll(
+            entry, side, &terms, None, may_queue, this.timer, cx
+        ));
+        let Stage::Entering { body, side, .. } = mem::replace(this.stage, Stage::Over) else {
+            unreachable!("it entered in the lines above")
+        };
+        let passage = match entered {
+            Ok(passage) => passage,
+            Err(rejection) => {
+                drop(body);
+                let error = reject(terms.live, terms.origin, attempt, rejection);
+                return Poll::Ready(Err(error));
+            }
+        };
+        attempt.admitted(terms.live);
+        let traced = Traced::begin(terms.origin, passage.waited, attempt.number());
+        let running = Running::begin(passage, traced, side.began(), true);
+        let began = running.began.unwrap_or_else(time::now);
+        let task = Task {
+            run: Run::admitted_already(body, side, running),
+            settling: terms.live.aftermath().begin_settling(function, began),
+            terms,
+            judge: judge.clone(),
+            frame: Carried::current().without_deadline(),
+        };
+        *this.stage = Stage::Settling {
+            task: tokio::spawn(task),
+            began,
+        };
+        Poll::Ready(Ok(()))
+    }
+
+    /// Waits for the task, and no longer than the deadline that holds here.
+    fn poll_task(
+        self: Pin<&mut Self>,
+        function: &'static Function,
+        cx: &mut Context<'_>,
+    ) -> Poll<AttemptEnd<F::Output>> {
+        let this = self.project();
         let Stage::Settling { task, began } = this.stage else {
             panic!("polled again after it had ended")
         };
@@ -148,7 +180,8 @@ where
                 ready!(this.timer.poll_until(deadline, cx));
                 *this.stage = Stage::Over;
                 frame::Ended::note_stopped(frame::setter());
-                let error = Limit::of_deadline(deadline, began).error(terms.origin, None);
+                let origin = Terms::of_function(function).origin;
+                let error = Limit::of_deadline(deadline, began).error(origin, None);
                 Poll::Ready(AttemptEnd::Late(error))
             }
         }

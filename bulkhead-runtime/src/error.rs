@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use kinds::{BreakerOpen, BulkheadFull, CallTimeout, Closed, DeadlineExceeded, WaitTimeout};
-use kinds::{Late, SmallLoad};
+use kinds::{Late, Progress, SmallLoad, Stopped, What};
 
 use crate::admission::{Bound, Rejection};
 use crate::function::Function;
@@ -138,7 +138,7 @@ impl BulkheadError {
     pub fn body_ran(&self) -> bool {
         match self {
             Self::CallTimeout(_) => true,
-            Self::DeadlineExceeded(late) => late.0.load.body_ran(),
+            Self::DeadlineExceeded(late) => late.body_ran(),
             _ => false,
         }
     }
@@ -147,8 +147,8 @@ impl BulkheadError {
     pub(crate) fn load(&self) -> Option<SmallLoad> {
         match self {
             Self::Full(full) => Some(full.load),
-            Self::WaitTimeout(late) => Some(late.0.load),
-            Self::DeadlineExceeded(late) => Some(late.0.load).filter(|load| load.is_one()),
+            Self::WaitTimeout(late) => Some(late.crowd()),
+            Self::DeadlineExceeded(late) => late.load(),
             Self::Closed(closed) => Some(closed.load),
             Self::CallTimeout(_) | Self::BreakerOpen(_) => None,
         }
@@ -163,9 +163,9 @@ impl BulkheadError {
     fn origin(&self) -> &Origin {
         match self {
             Self::Full(full) => &full.origin,
-            Self::WaitTimeout(late) => &late.0.origin,
+            Self::WaitTimeout(late) => late.origin(),
             Self::CallTimeout(timeout) => &timeout.origin,
-            Self::DeadlineExceeded(late) => &late.0.origin,
+            Self::DeadlineExceeded(late) => late.origin(),
             Self::BreakerOpen(open) => &open.origin,
             Self::Closed(closed) => &closed.origin,
         }
@@ -204,27 +204,23 @@ impl BulkheadError {
                 };
                 match bound {
                     Bound::Wait => Self::WaitTimeout(WaitTimeout(late)),
-                    Bound::Deadline => Self::DeadlineExceeded(DeadlineExceeded(late)),
+                    Bound::Deadline => {
+                        Self::DeadlineExceeded(DeadlineExceeded(Progress::Entering(late)))
+                    }
                 }
             }
         }
     }
 
     pub(crate) fn stopped_by_deadline(origin: Origin, waited: Duration, ran: Duration) -> Self {
-        Self::DeadlineExceeded(DeadlineExceeded(Late {
-            origin,
-            waited: nanos(waited),
-            load: SmallLoad::of_a_body(ran),
-        }))
+        let stopped = Stopped::new(origin, nanos(waited), What::Body, ran);
+        Self::DeadlineExceeded(DeadlineExceeded(Progress::Stopped(stopped)))
     }
 
     /// No answer in time, from the fallback either.
     pub(crate) fn stopped_in_fallback(origin: Origin, body_ran: bool, took: Duration) -> Self {
-        Self::DeadlineExceeded(DeadlineExceeded(Late {
-            origin,
-            waited: 0,
-            load: SmallLoad::of_a_fallback(body_ran, took),
-        }))
+        let stopped = Stopped::new(origin, 0, What::Fallback { body_ran }, took);
+        Self::DeadlineExceeded(DeadlineExceeded(Progress::Stopped(stopped)))
     }
 
     pub(crate) fn call_timeout(

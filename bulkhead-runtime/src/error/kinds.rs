@@ -8,7 +8,7 @@ use crate::admission::Load;
 use crate::function::Function;
 
 /// [`Load`] in the space that an error has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SmallLoad {
     pub(crate) in_flight: u32,
     pub(crate) max: u32,
@@ -21,52 +21,6 @@ impl SmallLoad {
         let millis =
             u64::from(self.mean_ms) * (u64::from(self.waiting) + 1) / u64::from(self.max.max(1));
         Duration::from_millis(millis).clamp(SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER)
-    }
-}
-
-impl SmallLoad {
-    /// In the place of how full it was, for a body that ran: there is no space for both. A partition has at
-    /// least one permit, so 0 of them says which it is.
-    pub(super) fn of_a_body(ran: Duration) -> Self {
-        Self {
-            in_flight: 0,
-            max: 0,
-            waiting: 0,
-            mean_ms: u32::try_from(ran.as_millis()).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// The same for a fallback that was stopped, after a body that ran or never did: marked by one waiting or none,
-    /// and one in flight.
-    pub(super) fn of_a_fallback(body_ran: bool, took: Duration) -> Self {
-        Self {
-            in_flight: 1,
-            waiting: body_ran.into(),
-            ..Self::of_a_body(took)
-        }
-    }
-
-    /// Whether it is a load at all.
-    pub(super) fn is_one(self) -> bool {
-        self.max > 0
-    }
-
-    /// What a body took, or a fallback.
-    fn took(self) -> Duration {
-        Duration::from_millis(self.mean_ms.into())
-    }
-
-    pub(super) fn ran(self) -> Option<Duration> {
-        (!self.is_one() && self.in_flight == 0).then(|| self.took())
-    }
-
-    /// How long a fallback took.
-    fn fell_back(self) -> Option<Duration> {
-        (!self.is_one() && self.in_flight == 1).then(|| self.took())
-    }
-
-    pub(super) fn body_ran(self) -> bool {
-        self.ran().is_some() || self.fell_back().is_some() && self.waiting == 1
     }
 }
 
@@ -161,12 +115,52 @@ impl fmt::Display for Queue<'_> {
     }
 }
 
-/// What a wait timeout and a passed deadline have in common.
+/// A call that waited for too long.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     pub(super) origin: Origin,
+    /// In nanoseconds.
     pub(super) waited: u64,
     pub(super) load: SmallLoad,
+}
+
+/// A call that was stopped. How full the partition was is not told: for both there is no space.
+#[derive(Debug, Clone)]
+pub(super) struct Stopped {
+    pub(super) origin: Origin,
+    /// In nanoseconds.
+    pub(super) waited: u64,
+    took_ms: u32,
+    what: What,
+}
+
+/// What of it was stopped.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum What {
+    Body,
+    Fallback { body_ran: bool },
+}
+
+impl Stopped {
+    pub(super) fn new(origin: Origin, waited: u64, what: What, took: Duration) -> Self {
+        Self {
+            origin,
+            waited,
+            took_ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
+            what,
+        }
+    }
+
+    fn took(&self) -> Duration {
+        Duration::from_millis(self.took_ms.into())
+    }
+}
+
+/// How far a call had come.
+#[derive(Debug, Clone)]
+pub(super) enum Progress {
+    Entering(Late),
+    Stopped(Stopped),
 }
 
 /// A call that waited for its whole `wait`.
@@ -178,14 +172,68 @@ pub struct WaitTimeout(pub(super) Late);
 /// by its deadline any more.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", Passed(self))]
-pub struct DeadlineExceeded(pub(super) Late);
+pub struct DeadlineExceeded(pub(super) Progress);
+
+impl WaitTimeout {
+    pub(super) fn origin(&self) -> &Origin {
+        &self.0.origin
+    }
+
+    pub(super) fn crowd(&self) -> SmallLoad {
+        self.0.load
+    }
+
+    fn waited_nanos(&self) -> u64 {
+        self.0.waited
+    }
+}
 
 impl DeadlineExceeded {
     /// The time for which the body ran, in whole milliseconds; `None` when it never did, and when it was a fallback that
     /// the deadline stopped. How full the partition was is told only of a body that never ran.
     #[must_use]
     pub fn ran(&self) -> Option<Duration> {
-        self.0.load.ran()
+        match &self.0 {
+            Progress::Stopped(stopped) => {
+                matches!(stopped.what, What::Body).then(|| stopped.took())
+            }
+            Progress::Entering(_) => None,
+        }
+    }
+
+    pub(super) fn body_ran(&self) -> bool {
+        match &self.0 {
+            Progress::Stopped(stopped) => {
+                !matches!(stopped.what, What::Fallback { body_ran: false })
+            }
+            Progress::Entering(_) => false,
+        }
+    }
+
+    pub(super) fn origin(&self) -> &Origin {
+        match &self.0 {
+            Progress::Entering(late) => &late.origin,
+            Progress::Stopped(stopped) => &stopped.origin,
+        }
+    }
+
+    pub(super) fn load(&self) -> Option<SmallLoad> {
+        match &self.0 {
+            Progress::Entering(late) => Some(late.load),
+            Progress::Stopped(_) => None,
+        }
+    }
+
+    /// Nobody at all, where it is not told.
+    fn crowd(&self) -> SmallLoad {
+        self.load().unwrap_or_default()
+    }
+
+    fn waited_nanos(&self) -> u64 {
+        match &self.0 {
+            Progress::Entering(late) => late.waited,
+            Progress::Stopped(stopped) => stopped.waited,
+        }
     }
 }
 
@@ -195,28 +243,31 @@ impl fmt::Display for Passed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let late = self.0;
         let (partition, waited) = (late.partition(), late.waited());
-        if let Some(took) = late.0.load.fell_back() {
-            let before = if late.0.load.body_ran() {
-                "a body that failed"
-            } else {
-                "a rejection"
-            };
-            return write!(
-                f,
-                "`{partition}` was stopped by its deadline, after {took:?} in its fallback, which followed {before}"
-            );
-        }
-        match late.ran() {
-            Some(ran) => write!(
-                f,
-                "`{partition}` was stopped by its deadline, after {ran:?} in the body; it had waited {waited:?} in the queue"
-            ),
-            None => write!(
-                f,
-                "`{partition}` was not entered by its deadline, after {waited:?} in the queue: {}",
-                Crowd(&late.0.load)
-            ),
-        }
+        let stopped = match &late.0 {
+            Progress::Entering(Late { load, .. }) => {
+                return write!(
+                    f,
+                    "`{partition}` was not entered by its deadline, after {waited:?} in the queue: {}",
+                    Crowd(load)
+                );
+            }
+            Progress::Stopped(stopped) => stopped,
+        };
+        let took = stopped.took();
+        let before = match stopped.what {
+            What::Body => {
+                return write!(
+                    f,
+                    "`{partition}` was stopped by its deadline, after {took:?} in the body; it had waited {waited:?} in the queue"
+                );
+            }
+            What::Fallback { body_ran: true } => "a body that failed",
+            What::Fallback { body_ran: false } => "a rejection",
+        };
+        write!(
+            f,
+            "`{partition}` was stopped by its deadline, after {took:?} in its fallback, which followed {before}"
+        )
     }
 }
 
@@ -227,31 +278,31 @@ macro_rules! tells_of_late {
             /// The name of the partition.
             #[must_use]
             pub fn partition(&self) -> &'static str {
-                self.0.origin.partition.name()
+                self.origin().partition.name()
             }
 
             /// Permits in use at that moment.
             #[must_use]
             pub fn in_flight(&self) -> u32 {
-                self.0.load.in_flight
+                self.crowd().in_flight
             }
 
             /// Permits that there were.
             #[must_use]
             pub fn max(&self) -> u32 {
-                self.0.load.max
+                self.crowd().max
             }
 
             /// Calls that still waited.
             #[must_use]
             pub fn waiting(&self) -> u32 {
-                self.0.load.waiting
+                self.crowd().waiting
             }
 
             /// The time spent in the queue.
             #[must_use]
             pub fn waited(&self) -> Duration {
-                Duration::from_nanos(self.0.waited)
+                Duration::from_nanos(self.waited_nanos())
             }
         }
     };

@@ -494,6 +494,7 @@ async fn a_fallback_comes_after_the_last_attempt_and_sees_its_error() {
     assert_eq!(tried().await.expect("it answers"), 3);
     let s = find("fallback-retry").snapshot();
     assert_eq!((s.retries.made, s.fallbacks.answered), (2, 1));
+    assert_eq!(s.admitted, u64::from(TRIED.times()));
     assert_nobody_is_left(&s);
 }
 

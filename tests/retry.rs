@@ -75,6 +75,7 @@ async fn after_the_last_attempt_the_caller_sees_its_error() {
     let error = never_works().await.expect_err("it never works");
     assert!(matches!(error, Failed::Transient(3)), "{error:?}");
     assert_eq!(NEVER_WORKS.times(), 3);
+    assert_eq!(find("retry-never-works").snapshot().admitted, 3);
     assert_rests(find("retry-never-works"));
 }
 
@@ -570,6 +571,7 @@ async fn of_a_thousand_failures_a_fifth_and_the_minimum_are_tried_again() {
         203 + 4,
         "what was saved up is gone with its window; there are the three, and the fifth call pays for one"
     );
+    assert_eq!(s.admitted, u64::from(ran.times()));
     assert_rests(&BUDGET);
 }
 
@@ -610,6 +612,7 @@ async fn only_functions_that_retry_pay_for_retries() {
     assert_eq!(ran.times(), 3, "it has paid for one, and one is free");
     pays(&ran).await.expect_err("it fails");
     assert_eq!(ran.times(), 5, "it pays for one each time");
+    assert_eq!(PAID.snapshot().admitted, 20 + 5);
 }
 
 // ---- what others see of it
@@ -635,6 +638,7 @@ async fn a_breaker_sees_every_attempt_and_an_open_one_ends_them() {
     let watched = find("retry-breaker");
     let s = watched.snapshot();
     assert_eq!((s.rejected.breaker_open, s.retries.rejected), (1, 1));
+    assert_eq!((s.started, s.admitted), (3, 2), "one attempt was rejected");
     assert_eq!(of(watched, "under_a_breaker").state(), BreakerState::Open);
     assert_nobody_is_left(&s);
 }

@@ -43,22 +43,12 @@ impl Ran {
     }
 }
 
-/// What holds at rest of calls that have no permit: all of them have ended, and what the budget gave is accounted for.
+/// No call is between its attempts, or in its fallback.
 #[track_caller]
 pub(crate) fn assert_nobody_is_left(s: &Snapshot) {
     assert_eq!(
         (s.backing_off, s.in_fallback),
         (0, 0),
         "somebody is left: {s:?}"
-    );
-    assert_eq!(
-        s.started,
-        s.waiting + s.granted + s.admitted + s.rejected.total() + s.abandoned,
-        "an attempt is counted twice, or not at all: {s:?}"
-    );
-    assert_eq!(
-        s.admitted,
-        s.in_flight + s.outcomes.total(),
-        "an attempt ended twice, or not at all: {s:?}"
     );
 }

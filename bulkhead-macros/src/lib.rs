@@ -189,8 +189,9 @@ use proc_macro::TokenStream;
 ///
 /// # Panics
 ///
-/// Waiting, timeouts and deadlines need a tokio runtime whose time is enabled. A call that finds room or is
-/// rejected needs no runtime at all.
+/// Waiting, backoffs, timeouts and deadlines need a tokio runtime whose time is enabled, and a body that settles needs
+/// a runtime. Any other call that finds room, and every call that is rejected, needs none. The caller of a body that
+/// settles panics when the runtime shuts down before that has ended.
 ///
 /// # Cancel safety
 ///

@@ -184,8 +184,8 @@ use proc_macro::TokenStream;
 /// - `BulkheadError::Closed` when the partition is closed,
 /// - `BulkheadError::BreakerOpen` when a breaker is open, or all of its probes are out,
 /// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then,
-/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue or in the body, or left less
-///   than the `measured` mean of the partition.
+/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue, in the body or in the fallback, or
+///   left less than the `measured` mean of the partition.
 ///
 /// # Panics
 ///

@@ -451,8 +451,8 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// # A retry budget
 ///
 /// When everything fails, retries are the load that keeps it failing. So all functions of a partition together may
-/// retry a share of their calls: each admitted first attempt of one with `retry` deposits `ratio` of a retry, 0 to
-/// 100 %, and each retry takes a whole one, without refund. What was deposited expires with the `window`, 1 s to 1 h. `min`
+/// retry a share of their calls: each admitted first attempt of one that owns its retries deposits `ratio` of a retry, 0
+/// to 100 %, and each retry takes a whole one, without refund. What was deposited expires with the `window`, 1 s to 1 h. `min`
 /// retries in each window, 0 to 1000, need no deposit, so that a lone call can be tried again.
 ///
 /// # Errors

@@ -431,7 +431,8 @@ impl Partition {
     }
 
     /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
-    /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
+    /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on. Nobody tries again
+    /// any more: a call that backs off ends at once with the error that it had, or its fallback answers.
     ///
     /// Closing twice is closing once. After a [`drain`](Self::drain), which leaves nested calls a way in, it closes for
     /// those too.

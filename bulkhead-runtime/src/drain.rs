@@ -26,8 +26,8 @@ impl Partition {
     /// they call inside is still let in, also where it has to wait: that is every guarded call that is polled inside
     /// one that has a permit, of this partition or of another, and every one in a task of theirs that was made with
     /// [`spawn`](crate::spawn). A plain `tokio::spawn` is outside, and so is what is called beside a permit that is
-    /// held by hand. Nobody tries again any more, not even a nested call: a call that backs off ends at once with the error that it
-    /// had, or its fallback answers.
+    /// held by hand. Nobody tries again any more, not even a nested call: a call that backs off ends at once with the
+    /// error that it had, or its fallback answers.
     ///
     /// It ends as soon as nothing of this partition is in flight or waits, for all handles of its identity, and tells
     /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline

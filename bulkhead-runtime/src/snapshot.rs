@@ -22,9 +22,10 @@ use crate::retry::{Fallbacks, Retries};
 /// * `headroom = max − in_flight − granted`, or 0
 ///
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
-/// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise; a sum may
-/// be off by the calls that end at that moment, and so may fall. Export `outcomes` and `rejected` as
-/// counters. Calls that end while the partition is [`Off`](Mode::Off) are in neither sum any more.
+/// than it must. A call that is tried again is counted for each of its attempts. While calls begin and end,
+/// the counts of `outcomes` and `rejected` only rise; a sum may be off by the calls that end at that moment,
+/// and so may fall. Export `outcomes`, `rejected`, `retries` and `fallbacks` as counters. Calls
+/// that end while the partition is [`Off`](Mode::Off) are in neither sum any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {

@@ -96,6 +96,25 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Attempts for each call that was admitted at all: 1 where nothing was retried, and 2 where everything was, once.
+    ///
+    /// # Examples
+    /// ```
+    /// use bulkhead_runtime::{BulkheadError, bulkhead, partition};
+    ///
+    /// #[bulkhead(
+    ///     name = "mirror", max = 1, timeout = 5ms,
+    ///     retry(idempotent, attempts = 2, backoff = 1ms, when = |error| error.body_ran()),
+    /// )]
+    /// async fn hangs() -> Result<(), BulkheadError> {
+    ///     std::future::pending().await
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// hangs().await.unwrap_err();
+    /// let mirror = partition("mirror").unwrap().snapshot();
+    /// assert!((mirror.attempts_per_call() - 2.0).abs() < 1e-9);
+    /// # }
+    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio of two counts")]
     pub fn attempts_per_call(&self) -> f64 {

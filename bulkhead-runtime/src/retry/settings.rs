@@ -106,6 +106,8 @@ impl RetryPolicy {
         sum
     }
 
+    /// The same, if every value is in its range.
+    ///
     /// # Errors
     /// The first rule that is broken.
     pub const fn checked(self) -> Result<Self, RetryPolicyError> {
@@ -223,6 +225,8 @@ impl RetryBudget {
         self.window
     }
 
+    /// The same, if every value is in its range.
+    ///
     /// # Errors
     /// The first rule that is broken.
     pub(crate) const fn checked(self) -> Result<Self, RetryPolicyError> {

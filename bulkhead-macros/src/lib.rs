@@ -128,7 +128,8 @@ use proc_macro::TokenStream;
 /// partition have one budget, see [`partition`](macro@partition). Inside a call that retries, no other does.
 ///
 /// Each attempt has clones of those arguments that the body names. An argument that it does name is `Clone` and no
-/// `&mut`, `self` is a reference or `Copy`. What is `_guard`, and not named, is kept until all is over.
+/// `&mut`, `self` is a reference or `Copy`. An argument that the body does not name, such as `_guard`, is kept until
+/// the call is over.
 ///
 /// # Fallback
 ///

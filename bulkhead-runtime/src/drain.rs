@@ -242,7 +242,7 @@ pub struct Unsettled {
 }
 
 impl Drained {
-    /// If it ended now. What is waited for is what would be told: what one look has seen, another may not see.
+    /// What it would tell if it ended now. Waited for is what this tells: two looks can see different things.
     fn now(lives: &[&'static Live], began: Instant) -> Self {
         let mut drained = Self {
             left: Vec::new(),
@@ -302,7 +302,7 @@ impl Left {
             since: tally.closed_since.unwrap_or(began),
         };
         if left.calls() == 0 {
-            // Each of the looks has come too early or too late for it.
+            // It moved between the looks: counted where such a call may be.
             left.in_fallback = aftermath.map_or(0, Aftermath::under_way);
         }
         left

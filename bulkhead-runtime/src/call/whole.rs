@@ -438,8 +438,7 @@ impl<R> Failed<R> {
     }
 }
 
-/// When the attempt after the `number`th comes, if there is one: when it may be made at all, there is time for it and
-/// the partition can afford it.
+/// When the attempt after the `number`th comes: if one is left, there is time for it, and the budget affords it.
 fn retries_at(function: &'static Function, number: u32) -> Option<Instant> {
     let policy = function.retry()?;
     let live = function.live();

@@ -67,9 +67,21 @@ async fn tells(error: Failed) -> Result<Answer, Failed> {
     }
 }
 
+async fn tells_and_holds_no_permit(error: Failed) -> Result<Answer, Failed> {
+    // The test itself holds the one that these had waited for.
+    let is_held = matches!(&error, Failed::Ours(error) if matches!(error.reason(), Reason::Full | Reason::WaitTimeout));
+    let s = find("fallback-reasons").snapshot();
+    assert_eq!(
+        (s.in_flight, s.in_fallback),
+        (u64::from(is_held), 1),
+        "{s:?}"
+    );
+    tells(error).await
+}
+
 #[bulkhead(
     name = "fallback-reasons", max = 1, queue = 1, wait = 10ms, timeout = 50ms, classify = lasting_is_ignored,
-    breaker(consecutive = 1000), fallback = tells(error),
+    breaker(consecutive = 1000), fallback = tells_and_holds_no_permit(error),
 )]
 async fn for_every_reason(ends: Ends) -> Result<Answer, Failed> {
     ends.run().await

@@ -377,10 +377,10 @@ async fn a_boxed_future_is_made_anew_for_each_attempt() {
 macro_rules! made {
     ($name:ident, $argument:ident, $when:expr, $call:expr, $attempts:expr) => {
         #[bulkhead(
-                    SHARED,
-                    retry(idempotent, attempts = $attempts, backoff = 1ms, when = $when),
-                    fallback = $call,
-                )]
+                            SHARED,
+                            retry(idempotent, attempts = $attempts, backoff = 1ms, when = $when),
+                            fallback = $call,
+                        )]
         async fn $name(partner: &Partner, mut $argument: u32, inner: u32) -> Result<u32, Error> {
             $argument += partner.ask().await?;
             Ok($argument + inner)

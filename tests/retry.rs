@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::cell::RefCell;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -263,6 +264,33 @@ async fn no_permit_is_held_through_backoff() {
     );
     drop(other);
     assert_rests(backoff);
+}
+
+#[partition(name = "retry-cap", max = 1, retry_budget(min = 1000))]
+static CAP: Partition;
+
+#[bulkhead(CAP, retry(idempotent, attempts = 6, backoff = 10ms, cap = 20ms, when = is_transient))]
+async fn up_to_the_cap(began: &RefCell<Vec<Instant>>) -> Result<(), Failed> {
+    began.borrow_mut().push(Instant::now());
+    Err(Failed::Transient(0))
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_backoff_is_longer_than_the_cap_and_some_are_longer_than_the_first() {
+    let mut longest = Duration::ZERO;
+    for _ in 0..40 {
+        let began = RefCell::new(Vec::new());
+        up_to_the_cap(&began).await.expect_err("it never works");
+        let began = began.into_inner();
+        assert_eq!(began.len(), 6);
+        for pair in began.windows(2) {
+            longest = longest.max(pair[1] - pair[0]);
+        }
+    }
+    // The timer ends in whole milliseconds.
+    assert!(longest <= ms(20) + ms(1), "{longest:?}");
+    assert!(longest > ms(10) + ms(1), "{longest:?}");
+    assert_rests(&CAP);
 }
 
 #[bulkhead(

@@ -12,17 +12,10 @@ use bulkhead_runtime::{
     BreakerState, BulkheadError, Deadline, Event, Partition, Reason, Retries, bulkhead, partition,
     subscribe,
 };
-use common::attempts::{Failed, Ran, assert_nobody_is_left, is_transient};
+use common::attempts::{Failed, Ran, assert_nobody_is_left, assert_rests, is_transient};
 use common::watched::{find, of, window};
-use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
+use common::{ON_PURPOSE, ms, panics_on_purpose_are_silent, poll_once};
 use tokio::time::{Instant, sleep, timeout};
-
-/// Rests of a call: nothing is held, nobody is left.
-#[track_caller]
-fn assert_rests(partition: &'static Partition) {
-    assert_nobody_is_left(&partition.snapshot());
-    assert_idle(partition);
-}
 
 // ---- what is retried, and how often
 
@@ -426,9 +419,7 @@ async fn without_time_for_another_attempt_the_error_is_passed_on_at_once() {
 
     let call = Deadline::after(ms(50)).scope(until_the_deadline(&ran, ms(500)));
     let error = call.await.expect_err("the deadline stops it");
-    let Failed::Ours(error) = error else {
-        panic!("{error:?}")
-    };
+    let error = error.ours();
     assert_eq!(error.reason(), Reason::DeadlineExceeded);
     assert_eq!(
         ran.times(),

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bulkhead_runtime::{BulkheadError, Snapshot};
+use bulkhead_runtime::{BulkheadError, Partition, Snapshot};
+
+use super::assert_idle;
 
 /// How a call of these tests ends: as its body says, which is worth another attempt or not, or as the library does.
 #[derive(Debug, Clone)]
@@ -11,6 +13,17 @@ pub(crate) enum Failed {
     Transient(u32),
     Lasting,
     Ours(BulkheadError),
+}
+
+impl Failed {
+    /// That of the library.
+    #[track_caller]
+    pub(crate) fn ours(self) -> BulkheadError {
+        match self {
+            Self::Ours(error) => error,
+            failed => panic!("the body has said so itself: {failed:?}"),
+        }
+    }
 }
 
 impl From<BulkheadError> for Failed {
@@ -51,4 +64,11 @@ pub(crate) fn assert_nobody_is_left(s: &Snapshot) {
         (0, 0),
         "somebody is left: {s:?}"
     );
+}
+
+/// Nothing is held, and nobody is left.
+#[track_caller]
+pub(crate) fn assert_rests(partition: &Partition) {
+    assert_nobody_is_left(&partition.snapshot());
+    assert_idle(partition);
 }

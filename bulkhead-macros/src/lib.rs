@@ -168,8 +168,8 @@ use proc_macro::TokenStream;
 /// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. Inside a
 ///   call of the same partition none queues, since it might wait for the call that waits for it: a depth
 ///   beyond `max` is rejected as `Full`.
-/// - The permit is given back when the function returns, before a backoff and before a fallback. A stream that it returned or a task that it
-///   spawned goes on without one.
+/// - The permit is given back when the function returns, before a backoff and before a fallback. A stream that it
+///   returned or a task that it spawned goes on without one.
 ///
 /// # Return types
 ///

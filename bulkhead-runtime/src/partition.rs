@@ -153,7 +153,8 @@ impl Live {
         self.gate.is_empty() && self.aftermath_if_any().is_none_or(Aftermath::is_idle)
     }
 
-    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
+    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be
+    /// held.
     pub(crate) fn ended(&self) {
         if self.gate.is_closed() && self.is_idle() {
             idle::ended();

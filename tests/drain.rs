@@ -803,7 +803,7 @@ async fn a_call_that_was_granted_its_permit_and_is_not_polled_holds_it_up_no_lon
     drop(permit);
     assert_eq!(partition.snapshot().granted, 1);
     let left = partition.drain(Duration::ZERO).await;
-    assert_eq!(left.left()[0].waiting, 1, "{left}");
+    assert_eq!(left.left()[0].granted, 1, "{left}");
     let drained = partition.drain(Duration::from_secs(3)).await;
     assert_eq!(
         (drained.is_complete(), drained.took()),

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::cell::RefCell;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,17 +12,10 @@ use bulkhead_runtime::{
     BreakerState, BulkheadError, Deadline, Event, Partition, Reason, Retries, bulkhead, partition,
     subscribe,
 };
-use common::attempts::{Failed, Ran, assert_nobody_is_left, is_transient};
+use common::attempts::{Failed, Ran, assert_nobody_is_left, assert_rests, is_transient};
 use common::watched::{find, of, window};
-use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
+use common::{ON_PURPOSE, ms, panics_on_purpose_are_silent, poll_once};
 use tokio::time::{Instant, sleep, timeout};
-
-/// Rests of a call: nothing is held, nobody is left.
-#[track_caller]
-fn assert_rests(partition: &'static Partition) {
-    assert_nobody_is_left(&partition.snapshot());
-    assert_idle(partition);
-}
 
 // ---- what is retried, and how often
 
@@ -75,6 +69,7 @@ async fn after_the_last_attempt_the_caller_sees_its_error() {
     let error = never_works().await.expect_err("it never works");
     assert!(matches!(error, Failed::Transient(3)), "{error:?}");
     assert_eq!(NEVER_WORKS.times(), 3);
+    assert_eq!(find("retry-never-works").snapshot().admitted, 3);
     assert_rests(find("retry-never-works"));
 }
 
@@ -264,6 +259,33 @@ async fn no_permit_is_held_through_backoff() {
     assert_rests(backoff);
 }
 
+#[partition(name = "retry-cap", max = 1, retry_budget(min = 1000))]
+static CAP: Partition;
+
+#[bulkhead(CAP, retry(idempotent, attempts = 6, backoff = 10ms, cap = 20ms, when = is_transient))]
+async fn up_to_the_cap(began: &RefCell<Vec<Instant>>) -> Result<(), Failed> {
+    began.borrow_mut().push(Instant::now());
+    Err(Failed::Transient(0))
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_backoff_is_longer_than_the_cap_and_some_are_longer_than_the_first() {
+    let mut longest = Duration::ZERO;
+    for _ in 0..40 {
+        let began = RefCell::new(Vec::new());
+        up_to_the_cap(&began).await.expect_err("it never works");
+        let began = began.into_inner();
+        assert_eq!(began.len(), 6);
+        for pair in began.windows(2) {
+            longest = longest.max(pair[1] - pair[0]);
+        }
+    }
+    // The timer ends in whole milliseconds.
+    assert!(longest <= ms(20) + ms(1), "{longest:?}");
+    assert!(longest > ms(10) + ms(1), "{longest:?}");
+    assert_rests(&CAP);
+}
+
 #[bulkhead(
     name = "retry-left", max = 1,
     retry(idempotent, attempts = 2, backoff = 20s, cap = 20s, when = is_transient),
@@ -366,10 +388,12 @@ async fn the_deadline_cuts_the_backoff_short() {
         Failed::Ours(error) => assert_eq!(error.reason(), Reason::DeadlineExceeded),
         Failed::Lasting => panic!("the body says no such thing"),
     }
+    let s = find("retry-deadline").snapshot();
     assert!(
-        ran.times() > 1,
-        "of a backoff up to an hour, cut to 199 ms, something is left for another attempt"
+        s.retries.made + s.retries.rejected > 0,
+        "a backoff up to an hour was cut to 199 ms: {s:?}"
     );
+    assert_eq!(s.admitted, u64::from(ran.times()));
     assert_rests(find("retry-deadline"));
 }
 
@@ -395,9 +419,7 @@ async fn without_time_for_another_attempt_the_error_is_passed_on_at_once() {
 
     let call = Deadline::after(ms(50)).scope(until_the_deadline(&ran, ms(500)));
     let error = call.await.expect_err("the deadline stops it");
-    let Failed::Ours(error) = error else {
-        panic!("{error:?}")
-    };
+    let error = error.ours();
     assert_eq!(error.reason(), Reason::DeadlineExceeded);
     assert_eq!(
         ran.times(),
@@ -570,6 +592,7 @@ async fn of_a_thousand_failures_a_fifth_and_the_minimum_are_tried_again() {
         203 + 4,
         "what was saved up is gone with its window; there are the three, and the fifth call pays for one"
     );
+    assert_eq!(s.admitted, u64::from(ran.times()));
     assert_rests(&BUDGET);
 }
 
@@ -610,6 +633,7 @@ async fn only_functions_that_retry_pay_for_retries() {
     assert_eq!(ran.times(), 3, "it has paid for one, and one is free");
     pays(&ran).await.expect_err("it fails");
     assert_eq!(ran.times(), 5, "it pays for one each time");
+    assert_eq!(PAID.snapshot().admitted, 20 + 5);
 }
 
 // ---- what others see of it
@@ -635,6 +659,7 @@ async fn a_breaker_sees_every_attempt_and_an_open_one_ends_them() {
     let watched = find("retry-breaker");
     let s = watched.snapshot();
     assert_eq!((s.rejected.breaker_open, s.retries.rejected), (1, 1));
+    assert_eq!((s.started, s.admitted), (3, 2), "one attempt was rejected");
     assert_eq!(of(watched, "under_a_breaker").state(), BreakerState::Open);
     assert_nobody_is_left(&s);
 }

@@ -271,13 +271,15 @@ impl Quotes for u32 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn methods_of_traits() {
+async fn a_trait_method_tries_again_and_falls_back() {
     let branch = Branch { number: 7 };
     assert_eq!(branch.quote(&Partner::down_for(1)).await, Ok(14));
     assert_eq!(branch.quote(&Partner::down_for(2)).await, Ok(700));
     assert_eq!(5.quote(&Partner::down_for(1)).await, Ok(10));
     // Its own attempts are those of the call around them.
-    assert_eq!(branch.by_default(&Partner::down_for(0), 1).await, Ok(8));
+    let partner = Partner::down_for(9);
+    assert_eq!(branch.by_default(&partner, 1).await, Ok(701));
+    assert_eq!(partner.calls(), 1, "the fallback inside has answered");
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -352,7 +354,7 @@ fn boxed_by_hand<'a>(
 }
 
 #[tokio::test(start_paused = true)]
-async fn boxed_futures() {
+async fn a_boxed_future_is_made_anew_for_each_attempt() {
     let branch: Arc<dyn Boxed> = Arc::new(Branch { number: 7 });
     assert_eq!(branch.boxed(&Partner::down_for(1), 10).await, Ok(19));
     assert_eq!(branch.boxed(&Partner::down_for(2), 10).await, Ok(7010));
@@ -415,7 +417,7 @@ async fn instrument_above(partner: &Partner, branch: u32) -> Result<u32, Error> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn beside_other_macros() {
+async fn another_attribute_changes_neither_retries_nor_fallback() {
     assert_eq!(made(&Partner::down_for(1), 10, 1).await, Ok(13));
     assert_eq!(made(&Partner::down_for(2), 10, 1).await, Ok(1000));
     assert_eq!(instrument_below(&Partner::down_for(1), 10).await, Ok(12));
@@ -539,10 +541,14 @@ async fn settles(
 }
 
 #[tokio::test(start_paused = true)]
-async fn values_are_those_of_the_attribute() {
+async fn a_worst_case_that_just_fits_compiles() {
     assert_eq!(just_fits().await, Ok(1));
     let text = settles("a".to_owned(), "b", |name: &str| name.to_uppercase()).await;
     assert_eq!(text.as_deref(), Ok("Ab"));
+}
+
+#[test]
+fn a_budget_is_as_written() {
     let budget = RetryBudget::new().with_ratio(12.5).with_window(ms(30_000));
     assert_eq!(BUDGET.policy(), &Policy::new(4).with_retry_budget(budget));
     assert_eq!(

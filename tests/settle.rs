@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bulkhead_runtime::{BreakerState, Deadline, Partition, Reason, bulkhead, partition};
-use common::attempts::{Failed, Ran, assert_nobody_is_left, is_transient};
+use common::attempts::{Failed, Ran, assert_rests, is_transient};
 use common::watched::{find, of};
 use common::{ON_PURPOSE, assert_idle, ms, panics_on_purpose_are_silent, poll_once};
 use tokio::time::{Instant, sleep, timeout};
@@ -78,8 +78,7 @@ async fn a_body_that_has_started_runs_to_its_end_though_its_caller_has_left() {
     assert_eq!(waiting.is(), (false, false));
     let s = settle.snapshot();
     assert_eq!((s.abandoned, s.admitted), (1, 3));
-    assert_nobody_is_left(&s);
-    assert_idle(settle);
+    assert_rests(settle);
 }
 
 #[bulkhead(name = "settle-first-poll", max = 1, settle)]
@@ -128,9 +127,7 @@ async fn its_own_timeout_bounds_it_also_when_nobody_waits_for_it() {
     let bounded = find("settle-timeout");
     let ledger = Arc::new(Ledger::default());
     let error = hangs(Arc::clone(&ledger)).await.expect_err("it hangs");
-    let Failed::Ours(error) = error else {
-        panic!("{error:?}")
-    };
+    let error = error.ours();
     assert_eq!(error.reason(), Reason::CallTimeout);
 
     timeout(ms(10), hangs(Arc::clone(&ledger)))
@@ -159,9 +156,7 @@ async fn a_deadline_ends_the_caller_and_not_the_body() {
     let start = Instant::now();
     let error = is_late(Arc::clone(&ledger)).await.expect_err("it is late");
     assert_eq!(start.elapsed(), ms(50));
-    let Failed::Ours(error) = error else {
-        panic!("{error:?}")
-    };
+    let error = error.ours();
     assert_eq!(error.reason(), Reason::DeadlineExceeded);
     assert!(error.body_ran(), "it still does");
     assert_eq!(deadline.snapshot().in_flight, 1);
@@ -261,9 +256,7 @@ async fn nested() -> Result<(), Failed> {
 #[tokio::test(start_paused = true)]
 async fn a_call_inside_does_not_wait_for_the_permit_that_its_own_call_holds() {
     let error = nested().await.expect_err("there is one permit");
-    let Failed::Ours(error) = error else {
-        panic!("{error:?}")
-    };
+    let error = error.ours();
     assert_eq!(error.reason(), Reason::Full);
     assert_idle(&INNER);
 }
@@ -295,8 +288,7 @@ async fn each_attempt_settles_and_a_caller_that_has_left_makes_no_more() {
         (s.admitted, s.outcomes.failure, s.outcomes.success),
         (3, 2, 1)
     );
-    assert_nobody_is_left(&s);
-    assert_idle(find("settle-retry"));
+    assert_rests(find("settle-retry"));
 }
 
 #[bulkhead(name = "settle-runtime", max = 1, settle)]

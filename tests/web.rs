@@ -366,6 +366,37 @@ async fn the_deadline_of_a_request_rejects_with_503_before_the_body_and_stops_wi
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deadline_that_passes_in_the_fallback_is_a_504_only_if_the_body_ran_and_never_asks_to_come_back()
+ {
+    #[bulkhead(name = "web-fallback", max = 1, deadline = 50ms, fallback = hangs())]
+    async fn wrong() -> Result<(), BulkheadError> {
+        ours().await
+    }
+    #[bulkhead(name = "web-fallback-cause", max = 1, timeout = 5ms)]
+    async fn ours() -> Result<(), BulkheadError> {
+        std::future::pending().await
+    }
+    async fn hangs() -> Result<(), BulkheadError> {
+        std::future::pending().await
+    }
+    let partition = partition("web-fallback").unwrap();
+    let error = wrong().await.expect_err("its fallback hangs");
+    let held = partition.try_enter().expect("it is free");
+    let never_ran = wrong().await.expect_err("its fallback hangs");
+    drop(held);
+    for (error, status) in [(error, 504), (never_ran, 503)] {
+        let response: axum::http::Response<String> = error.to_response();
+        assert_eq!(response.status(), status, "{error}");
+        assert!(!response.headers().contains_key("retry-after"), "{error}");
+        assert_eq!(
+            tonic::Status::from(error).code(),
+            tonic::Code::DeadlineExceeded
+        );
+    }
+    assert_idle(partition);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_open_breaker_says_until_when_in_whole_seconds_and_to_everybody_the_same() {
     #[bulkhead(
         name = "web-breaker", max = 1, timeout = 5ms, breaker(consecutive = 1, open_for = 90s, max_open_for = 90s),

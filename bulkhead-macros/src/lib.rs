@@ -128,7 +128,8 @@ use proc_macro::TokenStream;
 /// partition have one budget, see [`partition`](macro@partition). Inside a call that retries, no other does.
 ///
 /// Each attempt has clones of those arguments that the body names. An argument that it does name is `Clone` and no
-/// `&mut`, `self` is a reference or `Copy`. What is `_guard`, and not named, is kept until all is over.
+/// `&mut`, `self` is a reference or `Copy`. An argument that the body does not name, such as `_guard`, is kept until
+/// the call is over.
 ///
 /// # Fallback
 ///
@@ -167,8 +168,8 @@ use proc_macro::TokenStream;
 /// - Every level of a recursion, and a guarded call inside another, takes a permit of its own. Inside a
 ///   call of the same partition none queues, since it might wait for the call that waits for it: a depth
 ///   beyond `max` is rejected as `Full`.
-/// - The permit is given back when the function returns, before a backoff and before a fallback. A stream that it returned or a task that it
-///   spawned goes on without one.
+/// - The permit is given back when the function returns, before a backoff and before a fallback. A stream that it
+///   returned or a task that it spawned goes on without one.
 ///
 /// # Return types
 ///
@@ -184,13 +185,14 @@ use proc_macro::TokenStream;
 /// - `BulkheadError::Closed` when the partition is closed,
 /// - `BulkheadError::BreakerOpen` when a breaker is open, or all of its probes are out,
 /// - `BulkheadError::CallTimeout` when the body did not end within `timeout`; it is dropped then,
-/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue or in the body, or left less
-///   than the `measured` mean of the partition.
+/// - `BulkheadError::DeadlineExceeded` when the deadline passed first, in the queue, in the body or in the fallback, or
+///   left less than the `measured` mean of the partition.
 ///
 /// # Panics
 ///
-/// Waiting, timeouts and deadlines need a tokio runtime whose time is enabled. A call that finds room or is
-/// rejected needs no runtime at all.
+/// Waiting, backoffs, timeouts and deadlines need a tokio runtime whose time is enabled, and a body that settles needs
+/// a runtime. Any other call that finds room, and every call that is rejected, needs none. The caller of a body that
+/// settles panics when the runtime shuts down before that has ended.
 ///
 /// # Cancel safety
 ///
@@ -450,8 +452,8 @@ pub fn bulkhead(list: TokenStream, item: TokenStream) -> TokenStream {
 /// # A retry budget
 ///
 /// When everything fails, retries are the load that keeps it failing. So all functions of a partition together may
-/// retry a share of their calls: each admitted first attempt of one with `retry` deposits `ratio` of a retry, 0 to
-/// 100 %, and each retry takes a whole one, without refund. What was deposited expires with the `window`, 1 s to 1 h. `min`
+/// retry a share of their calls: each admitted first attempt of one that owns its retries deposits `ratio` of a retry, 0
+/// to 100 %, and each retry takes a whole one, without refund. What was deposited expires with the `window`, 1 s to 1 h. `min`
 /// retries in each window, 0 to 1000, need no deposit, so that a lone call can be tried again.
 ///
 /// # Errors

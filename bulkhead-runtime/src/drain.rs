@@ -28,14 +28,16 @@ impl Partition {
     /// they call inside is still let in, also where it has to wait: that is every guarded call that is polled inside
     /// one that has a permit, of this partition or of another, and every one in a task of theirs that was made with
     /// [`spawn`](crate::spawn). A plain `tokio::spawn` is outside, and so is what is called beside a permit that is
-    /// held by hand.
+    /// held by hand. Nobody tries again any more, not even a nested call: a call that backs off ends at once with the
+    /// error that it had, or its fallback answers.
     ///
     /// It ends as soon as nothing of this partition is in flight or waits, for all handles of its identity, and tells
-    /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is stopped: that is for whoever reads the report. A duration is a deadline
-    /// so long from now; one of zero closes, and tells at once what is under way.
+    /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is
+    /// stopped: that is for whoever reads the report. A duration is a deadline so long from now; one of zero closes,
+    /// and tells at once what is under way.
     ///
-    /// A second drain is none: nobody is turned away or told of twice, and it waits for the same calls. On a partition that
-    /// is [closed](Self::close) it only waits; closed meanwhile, nested calls are turned away as well. When it is
+    /// A second drain is none: nobody is turned away or told of twice, and it waits for the same calls. On a partition
+    /// that is [closed](Self::close) it only waits; closed meanwhile, nested calls are turned away as well. When it is
     /// [reopened](Self::reopen), that ends at once and tells what is under way.
     ///
     /// Called inside a guarded call of the same partition, it waits for that one too, and so until the deadline.
@@ -82,9 +84,9 @@ impl Partition {
 /// One that is [registered](crate::register) later drains from its beginning, until it is reopened itself; no
 /// [`Event`](crate::Event) tells of that.
 ///
-/// It belongs near the end of `main`, *behind* the graceful shutdown of the server: a request whose handler has no permit
-/// itself comes from outside with each of its calls, and needs the partitions open. What comes after that is work of
-/// requests that the server did not wait for, or of tasks of your own.
+/// It belongs near the end of `main`, *behind* the graceful shutdown of the server: a request whose handler has no
+/// permit itself comes from outside with each of its calls, and needs the partitions open. What comes after that is
+/// work of requests that the server did not wait for, or of tasks of your own.
 ///
 /// Under `test::isolate` it is only about the states that are isolated.
 ///

@@ -36,7 +36,7 @@ pub enum BulkheadError {
     /// The body ran for its whole `timeout` and was dropped.
     #[error(transparent)]
     CallTimeout(CallTimeout),
-    /// The deadline passed, before the body could start or while it ran:
+    /// The deadline passed, before the body could start, while it ran, or in the fallback:
     /// [`body_ran`](Self::body_ran) tells.
     #[error(transparent)]
     DeadlineExceeded(DeadlineExceeded),
@@ -133,7 +133,7 @@ impl BulkheadError {
         }
     }
 
-    /// Whether the body ran, at least in part: if not, the call had no effect.
+    /// Whether the body ran, at least in part: if not, the call had no effect, unless its fallback had one.
     #[must_use]
     pub fn body_ran(&self) -> bool {
         match self {

@@ -7,9 +7,9 @@
 //! other's, and a frame does not outlive a poll, whatever unwinds. The price is a few thread-local writes a poll,
 //! and only for those that have something to say.
 //!
-//! [`due`] is the deadline, [`held`] are the permits, [`depth`] tells whether there is a permit at all, [`inside`] is what
-//! became of the calls inside, [`owner`] tells whether somebody retries; [`carried`] is all of it on its way to another
-//! task.
+//! [`due`] is the deadline, [`held`] are the permits, [`depth`] tells whether there is a permit at all, [`inside`] is
+//! what became of the calls inside, [`owner`] tells whether somebody retries; [`carried`] is all of it on its way to
+//! another task.
 
 mod carried;
 mod depth;

@@ -1,9 +1,9 @@
 //! Who waits until nothing of a closed partition is under way any more.
 //!
-//! One list for all partitions: a shutdown waits for all of them at once, and for those that are made meanwhile. Whoever
-//! waits puts its waker here and *then* looks at what it waits for; whatever ends, ends first and *then* wakes
-//! all of them, who look again. So nothing can end between a look and its waker unnoticed. Nobody's waker is taken out for
-//! that: a second one that ends meanwhile would find none, and rely on the first to come that far.
+//! One list for all partitions: a shutdown waits for all of them at once, and for those that are made meanwhile.
+//! Whoever waits puts its waker here and *then* looks at what it waits for; whatever ends, ends first and *then* wakes
+//! all of them, who look again. So nothing can end between a look and its waker unnoticed. Nobody's waker is taken out
+//! for that: a second one that ends meanwhile would find none, and rely on the first to come that far.
 
 use std::mem;
 use std::sync::Arc;

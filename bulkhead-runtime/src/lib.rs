@@ -54,10 +54,11 @@
 //!
 //! # What a call becomes
 //!
-//! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves while it
-//! waits; or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is accounted for
-//! exactly once; [`Snapshot`] has the laws. A call that is tried again counts once for each attempt. Two errors can also tell of a body that was stopped: a call timeout
-//! always does, an exceeded deadline if [`body_ran`](BulkheadError::body_ran) says so.
+//! It is *rejected* before its body starts, for one [`Reason`], or *abandoned* by a caller that leaves while it waits;
+//! or it is *admitted* and ends as exactly one of [`Outcomes`]. At rest every call is accounted for exactly once;
+//! [`Snapshot`] has the laws. A call that is tried again counts once for each attempt. Two errors can also tell of a
+//! body that was stopped: a call timeout always does, an exceeded deadline if [`body_ran`](BulkheadError::body_ran)
+//! says so.
 //!
 //! Two clocks run apart: `wait` bounds the time in the queue, `timeout` the time of the body. A [`Deadline`] bounds
 //! both together. The error names the one that ran out.
@@ -85,10 +86,10 @@
 //! * `tracing`: events and a span.
 //!   - At `warn`: rejections, timeouts, calls with a `margin` and no deadline, and retries that the budget does not
 //!     afford, each at most once a second for each partition; and a breaker that opens.
-//!   - At `info`: the other transitions of a breaker, a partition that is closed, drains or is reopened, and the end of a
-//!     saturation of a second or more. At `debug`: every other saturation. Where a subscriber takes `info`, partitions
-//!     are watched as for an [`Observer`] that wants saturation; one that is installed later than the first use of a
-//!     partition is noticed at the next rejection.
+//!   - At `info`: the other transitions of a breaker, a partition that is closed, drains or is reopened, and the end of
+//!     a saturation of a second or more. At `debug`: every other saturation. Where a subscriber takes `info`,
+//!     partitions are watched as for an [`Observer`] that wants saturation; one that is installed later than the first
+//!     use of a partition is noticed at the next rejection.
 //!   - The span `call` around the body of every guarded call, of the target `bulkhead_runtime::call` and
 //!     the level `debug`: it is detail of one request. It has the fields `partition`, `function` (none for
 //!     [`Partition::call`], [`run_blocking`](Partition::run_blocking) and the layer), `waited_ms` (in the queue),

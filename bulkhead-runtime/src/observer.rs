@@ -107,21 +107,22 @@ impl<F: Fn(&Event<'_>) + Send + Sync + 'static> Observer for F {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A call was rejected: its body never ran. Told when its caller gets the error: one that was turned away while it
-    /// waited, and is dropped before it is polled, is counted and not told.
+    /// A call was rejected: its body never ran. Each attempt is told of. Told when its caller gets the error: one that
+    /// was turned away while it waited, and is dropped before it is polled, is counted and not told.
     #[non_exhaustive]
     Rejected {
         /// What rejected it.
         partition: &'static Partition,
-        /// What its caller gets.
+        /// What became of this attempt; its caller gets it unless another attempt or a fallback answers.
         error: &'a BulkheadError,
     },
-    /// A call ran out of time while its body ran: its `timeout` or a deadline was over.
+    /// A call ran out of time while its body ran: its `timeout` or a deadline was over. Each attempt is told of. Not
+    /// told when a deadline ends only the wait for a body that settles, or a fallback.
     #[non_exhaustive]
     TimedOut {
         /// Where it ran.
         partition: &'static Partition,
-        /// What its caller gets.
+        /// What became of this attempt; its caller gets it unless another attempt or a fallback answers.
         error: &'a BulkheadError,
     },
     /// The last permit was taken: there is no headroom.
@@ -149,8 +150,8 @@ pub enum Event<'a> {
         /// How long there was none, or, if nobody listened when it began, how long that was known.
         after: Duration,
     },
-    /// It was [closed](Partition::close), or a [drain](Partition::drain) began, and those that waited are turned away. Told
-    /// once until it is reopened, also when it is closed while it drains.
+    /// It was [closed](Partition::close), or a [drain](Partition::drain) began, and those that waited are turned away.
+    /// Told once until it is reopened, also when it is closed while it drains.
     #[non_exhaustive]
     Closed {
         /// Which one.
@@ -184,7 +185,7 @@ pub enum Event<'a> {
         function: &'static str,
     },
     /// A call failed and was worth another attempt, and the [retry budget](crate::RetryBudget) of its partition was
-    /// spent: the caller gets the error as it is.
+    /// spent: its caller, or its fallback, gets the error as it is.
     #[non_exhaustive]
     BudgetSpent {
         /// Whose budget.

@@ -161,7 +161,8 @@ impl Live {
         self.gate.is_empty() && self.aftermath_if_any().is_none_or(Aftermath::is_idle)
     }
 
-    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be held.
+    /// Something of it has ended that is not in the gate. Whoever waits for the last one looks again; no lock may be
+    /// held.
     pub(crate) fn may_be_idle(&self) {
         if self.gate.is_closed() && self.is_idle() {
             idle::look_again();
@@ -439,7 +440,8 @@ impl Partition {
     }
 
     /// Lets no call in until [`reopen`](Self::reopen): newcomers, and those that wait, are rejected as
-    /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on.
+    /// [`Closed`](BulkheadError::Closed). Calls in flight, and those that were granted a permit, go on. Nobody tries again
+    /// any more: a call that backs off ends at once with the error that it had, or its fallback answers.
     ///
     /// Closing twice is closing once. After a [`drain`](Self::drain), which leaves nested calls a way in, it closes for
     /// those too.

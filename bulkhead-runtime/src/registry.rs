@@ -245,7 +245,7 @@ pub(crate) fn lives() -> Vec<&'static Live> {
     REGISTRY.lock().lives.clone()
 }
 
-/// Has what is made from now on drain; tells all that there is, which does not yet.
+/// From now on every state drains from its beginning. Returns those that exist; the caller has them drain.
 pub(crate) fn drain_from_now_on() -> Vec<&'static Live> {
     // Those that were never used as well: each of them is to be told of.
     for partition in partitions() {

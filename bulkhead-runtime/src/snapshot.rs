@@ -22,9 +22,10 @@ use crate::retry::{Fallbacks, Retries};
 /// * `headroom = max − in_flight − granted`, or 0
 ///
 /// `started` and `admitted` are the sums of their parts and not counted apart: a call costs no more
-/// than it must. While calls begin and end, the counts of `outcomes` and `rejected` only rise; a sum may
-/// be off by the calls that end at that moment, and so may fall. Export `outcomes` and `rejected` as
-/// counters. Calls that end while the partition is [`Off`](Mode::Off) are in neither sum any more.
+/// than it must. A call that is tried again is counted for each of its attempts. While calls begin and end,
+/// the counts of `outcomes` and `rejected` only rise; a sum may be off by the calls that end at that moment,
+/// and so may fall. Export `outcomes`, `rejected`, `retries` and `fallbacks` as counters. Calls
+/// that end while the partition is [`Off`](Mode::Off) are in neither sum any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -95,6 +96,25 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Attempts for each call that was admitted at all: 1 where nothing was retried, and 2 where everything was, once.
+    ///
+    /// # Examples
+    /// ```
+    /// use bulkhead_runtime::{BulkheadError, bulkhead, partition};
+    ///
+    /// #[bulkhead(
+    ///     name = "mirror", max = 1, timeout = 5ms,
+    ///     retry(idempotent, attempts = 2, backoff = 1ms, when = |error| error.body_ran()),
+    /// )]
+    /// async fn hangs() -> Result<(), BulkheadError> {
+    ///     std::future::pending().await
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// hangs().await.unwrap_err();
+    /// let mirror = partition("mirror").unwrap().snapshot();
+    /// assert!((mirror.attempts_per_call() - 2.0).abs() < 1e-9);
+    /// # }
+    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio of two counts")]
     pub fn attempts_per_call(&self) -> f64 {

@@ -15,9 +15,9 @@ use crate::frame::Carried;
 /// they might wait for the call that holds it. And a [breaker](crate::Breaker) around this call knows of those that
 /// were rejected in there.
 ///
-/// A task that is made inside a guarded call is part of it for its whole life, also when it outlives the call: while partitions
-/// [drain](crate::drain_all), its calls are let in, so that what it works for can come to its end. One that goes on for
-/// ever would be let in for ever, and keep whoever drains waiting while it calls.
+/// A task that is made inside a guarded call is part of it for its whole life, also when it outlives the call: while
+/// partitions [drain](crate::drain_all), its calls are let in, so that what it works for can come to its end. One that
+/// goes on for ever would be let in for ever, and keep whoever drains waiting while it calls.
 ///
 /// A plain `tokio::spawn` starts without any of it, which is right for a task that goes on by itself: while partitions
 /// drain, its calls are rejected.

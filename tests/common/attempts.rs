@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bulkhead_runtime::{BulkheadError, Snapshot};
+use bulkhead_runtime::{BulkheadError, Partition, Snapshot};
+
+use super::assert_idle;
 
 /// How a call of these tests ends: as its body says, which is worth another attempt or not, or as the library does.
 #[derive(Debug, Clone)]
@@ -11,6 +13,17 @@ pub(crate) enum Failed {
     Transient(u32),
     Lasting,
     Ours(BulkheadError),
+}
+
+impl Failed {
+    /// That of the library.
+    #[track_caller]
+    pub(crate) fn ours(self) -> BulkheadError {
+        match self {
+            Self::Ours(error) => error,
+            failed => panic!("the body has said so itself: {failed:?}"),
+        }
+    }
 }
 
 impl From<BulkheadError> for Failed {
@@ -43,7 +56,7 @@ impl Ran {
     }
 }
 
-/// What holds at rest of calls that have no permit: all of them have ended, and what the budget gave is accounted for.
+/// No call is between its attempts, or in its fallback.
 #[track_caller]
 pub(crate) fn assert_nobody_is_left(s: &Snapshot) {
     assert_eq!(
@@ -51,14 +64,11 @@ pub(crate) fn assert_nobody_is_left(s: &Snapshot) {
         (0, 0),
         "somebody is left: {s:?}"
     );
-    assert_eq!(
-        s.started,
-        s.waiting + s.granted + s.admitted + s.rejected.total() + s.abandoned,
-        "an attempt is counted twice, or not at all: {s:?}"
-    );
-    assert_eq!(
-        s.admitted,
-        s.in_flight + s.outcomes.total(),
-        "an attempt ended twice, or not at all: {s:?}"
-    );
+}
+
+/// Nothing is held, and nobody is left.
+#[track_caller]
+pub(crate) fn assert_rests(partition: &Partition) {
+    assert_nobody_is_left(&partition.snapshot());
+    assert_idle(partition);
 }

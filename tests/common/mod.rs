@@ -105,18 +105,11 @@ pub(crate) fn assert_bounds(s: &Snapshot) {
     );
 }
 
-/// The laws of a partition at rest, against what its callers have counted: so many calls that came, and so many
-/// that were rejected as closed.
+/// A partition against what its callers have counted: so many calls that came, and so many that were rejected as closed.
 #[track_caller]
 pub(crate) fn assert_accounts_for(partition: &Partition, started: u64, closed: u64) {
     let s = partition.snapshot();
     assert_eq!((s.started, s.rejected.closed), (started, closed), "{s:?}");
-    assert_eq!(
-        started,
-        s.waiting + s.granted + s.admitted + s.rejected.total() + s.abandoned,
-        "every call is somewhere: {s:?}"
-    );
-    assert_eq!(s.admitted, s.in_flight + s.outcomes.total(), "{s:?}");
     assert_bounds(&s);
 }
 

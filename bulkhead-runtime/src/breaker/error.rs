@@ -122,7 +122,7 @@ impl BreakerPolicyError {
             Self::WindowTooLong { window } => text
                 .str("`window` (")
                 .duration(window)
-                .str(") is too long: what failed more than an hour ago says nothing about now; write `window = 3600s` or less"),
+                .str(") is too long: what failed more than an hour ago says nothing about now; write `window = 1h` or less"),
             Self::MinCallsZero => text.str(
                 "`min_calls` must be at least 1: of no calls there is no share; write for example `min_calls = 20`, and for rare calls `consecutive = 5`",
             ),

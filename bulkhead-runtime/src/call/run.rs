@@ -32,8 +32,7 @@ use crate::time::{self, Instant, Timer};
 
 /// Rejects: makes the error and tells of it.
 ///
-/// A retry that is rejected is nothing to a call around it: its caller sees the failure before, and that is what became
-/// of it.
+/// A retry that is rejected is not noted for the calls around it: its caller sees the failure before it, and so do they.
 #[cold]
 pub(super) fn reject(
     live: &'static Live,

@@ -400,8 +400,7 @@ impl<R> Failed<R> {
     }
 }
 
-/// When the attempt after the `number`th comes, if there is one: when it may be made at all, there is time for it and
-/// the partition can afford it.
+/// When the attempt after the `number`th comes: if one is left, there is time for it, and the budget affords it.
 fn next_attempt_at(function: &'static Function, number: u8) -> Option<Instant> {
     let policy = function.retry()?;
     let live = function.live();

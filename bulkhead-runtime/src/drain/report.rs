@@ -28,7 +28,9 @@ pub struct Left {
     pub partition: &'static Partition,
     /// Bodies that run.
     pub in_flight: u64,
-    /// Calls that wait, or that were granted a permit and have not begun.
+    /// Permits handed to waiters that have not claimed them yet.
+    pub granted: u64,
+    /// Calls that wait.
     pub waiting: u64,
     /// Calls that back off before another attempt.
     pub backing_off: u64,
@@ -53,7 +55,7 @@ pub struct SettlingBody {
 }
 
 impl Drained {
-    /// If it ended now. What is waited for is what would be told: what one look has seen, another may not see.
+    /// What it would tell if it ended now. Waited for is what this tells: two looks can see different things.
     pub(super) fn now(lives: &[&'static Live], began: Instant) -> Self {
         let mut drained = Self {
             left: Vec::new(),
@@ -105,7 +107,8 @@ impl Left {
         let mut left = Self {
             partition: live.partition,
             in_flight: tally.in_flight.into(),
-            waiting: u64::from(tally.granted) + u64::from(tally.waiting),
+            granted: tally.granted.into(),
+            waiting: tally.waiting.into(),
             backing_off: unpermitted.backing_off,
             in_fallback: unpermitted.in_fallback,
             settling: settling.collect(),
@@ -113,14 +116,14 @@ impl Left {
             since: tally.closed_since.unwrap_or(began),
         };
         if left.calls() == 0 {
-            // Each of the looks has come too early or too late for it.
+            // It moved between the looks: counted where such a call may be.
             left.in_fallback = aftermath.map_or(0, Aftermath::ongoing);
         }
         left
     }
 
     fn calls(&self) -> u64 {
-        self.in_flight + self.waiting + self.backing_off + self.in_fallback
+        self.in_flight + self.granted + self.waiting + self.backing_off + self.in_fallback
     }
 
     /// Each function with how many of its bodies settle, and since when the oldest of them runs.
@@ -139,6 +142,7 @@ impl Left {
     fn parts(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let parts = [
             (self.in_flight, "in flight"),
+            (self.granted, "granted"),
             (self.waiting, "waiting"),
             (self.backing_off, "backing off"),
             (self.in_fallback, "in a fallback"),

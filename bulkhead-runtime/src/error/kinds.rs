@@ -168,8 +168,8 @@ pub(super) enum Progress {
 #[error("`{}` timed out after {:?} in the queue (`wait`): {}", self.partition(), self.waited(), Crowd(&self.0.load))]
 pub struct WaitTimeout(pub(super) Late);
 
-/// A call whose deadline passed, before its body could start or while it ran; or that could not have been done
-/// by its deadline any more.
+/// A call whose deadline passed, before its body could start, while it ran, or in its fallback; or that could not have
+/// been done by its deadline any more. Of one that was stopped in its fallback, [`waited`](Self::waited) is zero.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", Passed(self))]
 pub struct DeadlineExceeded(pub(super) Progress);

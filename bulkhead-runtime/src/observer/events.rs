@@ -154,6 +154,9 @@ pub(super) fn without_deadline(live: &Live, function: &str) {
 }
 
 pub(super) fn budget_spent(live: &'static Live, function: &str) {
+    if !tracing::enabled!(tracing::Level::WARN) {
+        return;
+    }
     if let Some(suppressed) = live.aftermath().sampling.tell() {
         tracing::warn!(
             partition = live.partition.name(),

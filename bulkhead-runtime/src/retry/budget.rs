@@ -1,11 +1,12 @@
 //! How many retries a partition can afford. Pure: it takes `now` and returns a decision.
 //!
 //! The retry budget of Finagle (`com.twitter.finagle.service.RetryBudget`): each first attempt deposits a
-//! share of a retry, each retry withdraws a whole one, and both are forgotten after the window. So of the attempts in
-//! a window no more than `min` and that share of the first ones are retries, however many calls fail. `min` is what
+//! share of a retry, each retry withdraws a whole one, and both are forgotten after the window. So in nine tenths of any
+//! window no more than `min` and that share of the first attempts are retries, however many calls fail. `min` is what
 //! lets a lone call retry.
 //!
-//! The window goes by tenths: what was deposited counts for nine to ten of them, and never for longer than the window.
+//! The window goes by tenths: what was deposited or withdrawn counts for nine to ten of them, and never for longer than
+//! the window.
 
 use super::RetryBudget;
 use crate::time::Stamp;
@@ -150,9 +151,9 @@ mod tests {
         assert!(!budget.withdraw(Stamp(50 * SECOND)), "it is spent");
     }
 
-    /// In any window that ends with a retry there are no more than its share and `min`.
+    /// In nine tenths of a window that end with a retry there are no more than the share of the window and `min`.
     #[test]
-    fn no_window_has_more_retries_than_it_can_afford() {
+    fn no_nine_tenths_of_a_window_have_more_retries_than_it_can_afford() {
         let mut budget = of_20_percent(3);
         let mut random = 7_u64;
         let mut now = 1_000 * SECOND;

@@ -5,6 +5,25 @@
 /// Each of them is also counted like any other attempt, once it comes to its partition: in `started`, and so on.
 ///
 /// At rest, what was withdrawn from the budget is `made + rejected + given_up`.
+///
+/// # Examples
+/// ```
+/// use bulkhead_runtime::{BulkheadError, bulkhead, partition};
+///
+/// #[bulkhead(
+///     name = "atlas", max = 1, timeout = 5ms,
+///     retry(idempotent, attempts = 3, backoff = 1ms, when = |error| error.body_ran()),
+/// )]
+/// async fn hangs() -> Result<(), BulkheadError> {
+///     std::future::pending().await
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// hangs().await.unwrap_err();
+/// let atlas = partition("atlas").unwrap().snapshot();
+/// assert_eq!((atlas.retries.made, atlas.retries.budget_spent), (2, 0));
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Retries {

@@ -99,7 +99,7 @@ impl RetryPolicyError {
             Self::BackoffTooLong { backoff } => text
                 .str("`backoff` (")
                 .duration(backoff)
-                .str(") is too long: nobody waits for an hour; write `backoff = 3600s` or less"),
+                .str(") is longer than anybody waits; write `backoff = 1h` or less"),
             Self::CapBelowBackoff { cap, backoff } => text
                 .str("`cap` (")
                 .duration(cap)
@@ -111,7 +111,7 @@ impl RetryPolicyError {
             Self::CapTooLong { cap } => text
                 .str("`cap` (")
                 .duration(cap)
-                .str(") is too long: nobody waits for an hour; write `cap = 3600s` or less"),
+                .str(") is longer than anybody waits; write `cap = 1h` or less"),
             Self::BudgetOfNothing => text.str(
                 "a budget of `ratio = 0%` and `min = 0` never allows a retry: write for example `ratio = 20%`",
             ),
@@ -134,7 +134,7 @@ impl RetryPolicyError {
             Self::WindowTooLong { window } => text
                 .str("`window` (")
                 .duration(window)
-                .str(") is too long: calls of more than an hour ago pay for no retry now; write `window = 3600s` or less"),
+                .str(") is too long: calls of more than an hour ago pay for no retry now; write `window = 1h` or less"),
         }
     }
 }

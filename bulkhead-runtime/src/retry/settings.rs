@@ -104,6 +104,8 @@ impl RetryPolicy {
         sum
     }
 
+    /// The same, if every value is in its range.
+    ///
     /// # Errors
     /// The first rule that is broken.
     pub const fn checked(self) -> Result<Self, RetryPolicyError> {
@@ -128,8 +130,9 @@ impl RetryPolicy {
 /// already in trouble, and three attempts are three times the load. A budget stops that: retries are a share of the
 /// calls, whatever happens. It is that of Finagle (`RetryBudget`):
 ///
-/// - Every admitted first attempt of a function with `retry` deposits `ratio` of a retry, and every retry that is
-///   decided on withdraws a whole one. Nothing is refunded, also if the retry then finds no permit.
+/// - Every admitted first attempt of a function that owns its retries deposits `ratio` of a retry, and every retry that
+///   is decided on withdraws a whole one. Nothing is refunded, also if the retry then finds no permit. Inside a call that
+///   retries, a first attempt deposits nothing: it is itself part of an attempt.
 /// - What is deposited expires with the `window`: a quiet night saves up nothing for the morning.
 /// - `min` retries in each window need no deposit, so that a lone call can be retried.
 ///
@@ -222,6 +225,8 @@ impl RetryBudget {
         self.window
     }
 
+    /// The same, if every value is in its range.
+    ///
     /// # Errors
     /// The first rule that is broken.
     pub(crate) const fn checked(self) -> Result<Self, RetryPolicyError> {

@@ -11,8 +11,8 @@ use crate::error::{BulkheadError, LONGEST_RETRY_AFTER, Reason};
 
 /// Available with the feature `http`.
 impl BulkheadError {
-    /// The status that says it: for a call that never ran, the [`status`](crate::Policy::status) of its
-    /// partition, which is 503 or 429; for one that ran out of time, 504.
+    /// The status that says it: for a call whose body never ran, the [`status`](crate::Policy::status) of its
+    /// partition, which is 503 or 429, also where its fallback ran out of time; for one whose body ran, 504.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         if self.body_ran() {

@@ -57,7 +57,7 @@ impl Drop for BackingOff {
     }
 }
 
-/// A call that is in its fallback. Dropped, it has no answer, unless it has [said so](Self::is_answered).
+/// A call that is in its fallback. Dropped, it has no answer, unless it has [said so](Self::end).
 #[must_use = "dropping it ends the fallback"]
 pub(crate) struct InFallback {
     pub(super) aftermath: &'static Aftermath,

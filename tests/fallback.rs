@@ -552,3 +552,164 @@ async fn only_the_arguments_that_a_fallback_names_are_cloned() {
     call.await.expect_err("it is handed back");
     assert_eq!((one.times(), other.times()), (1, 0));
 }
+
+// ---- what those around it see
+
+#[bulkhead(name = "fallback-crowded", max = 1, fallback = slowly(error))]
+async fn crowded() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn newcomers_that_fall_back_do_not_hold_up_a_drain() {
+    let crowded_out = find("fallback-crowded");
+    crowded().await.expect("there is room");
+    let permit = crowded_out.try_enter().expect("it is free");
+    let traffic = tokio::spawn(async {
+        loop {
+            tokio::spawn(crowded());
+            sleep(ms(20)).await;
+        }
+    });
+    let report = {
+        let drain = crowded_out.drain(ms(5_000));
+        sleep(ms(50)).await;
+        drop(permit);
+        drain.await
+    };
+    traffic.abort();
+    assert!(report.is_complete(), "{report}");
+    assert!(report.took() < ms(500), "{report}");
+}
+
+#[partition(name = "fallback-nested", max = 1)]
+static NESTED: Partition;
+
+#[bulkhead(NESTED, fallback = nothing_found(error))]
+async fn found() -> Result<(), Failed> {
+    Ok(())
+}
+
+async fn nothing_found(_: Failed) -> Result<(), Failed> {
+    Ok(())
+}
+
+#[bulkhead(name = "fallback-around", max = 1, timeout = 1s, breaker(consecutive = 2, open_for = 1h))]
+async fn around() -> Result<(), Failed> {
+    found().await?;
+    Err(Failed::Lasting)
+}
+
+#[bulkhead(NESTED, fallback = hands_back(error))]
+async fn found_or_not() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[bulkhead(name = "fallback-around-none", max = 1, timeout = 1s, breaker(consecutive = 2, open_for = 1h))]
+async fn around_none() -> Result<(), Failed> {
+    found_or_not().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_that_a_fallback_answered_does_not_hide_the_failures_around_it() {
+    let _held = NESTED.try_enter().expect("it is free");
+    for _ in 0..2 {
+        around().await.expect_err("it fails by itself");
+        around_none().await.expect_err("it is full inside");
+    }
+    let state = |partition, function| of(find(partition), function).state();
+    assert_eq!(state("fallback-around", "around"), BreakerState::Open);
+    assert_eq!(
+        state("fallback-around-none", "around_none"),
+        BreakerState::Closed,
+        "nobody answered for that rejection, and it is ours"
+    );
+}
+
+#[partition(name = "fallback-second", max = 1)]
+static SECOND: Partition;
+
+#[bulkhead(SECOND)]
+async fn second(_: Failed) -> Result<(), Failed> {
+    Ok(())
+}
+
+#[bulkhead(name = "fallback-under-way", max = 1, fallback = second(error))]
+async fn fails_later() -> Result<(), Failed> {
+    sleep(ms(50)).await;
+    Err(Failed::Lasting)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_under_way_has_its_guarded_fallback_while_partitions_drain() {
+    let call = tokio::spawn(fails_later());
+    tokio::task::yield_now().await;
+    let drains = (
+        SECOND.drain(ms(1_000)),
+        find("fallback-under-way").drain(ms(1_000)),
+    );
+    call.await
+        .expect("it does not panic")
+        .expect("its fallback is let in");
+    assert!(
+        drains.1.await.is_complete() && drains.0.await.is_complete(),
+        "it is over"
+    );
+    let error = fails_later().await.expect_err("it comes too late").ours();
+    assert_eq!(
+        (error.partition(), error.reason()),
+        ("fallback-second", Reason::Closed),
+        "and so does its fallback"
+    );
+}
+
+#[bulkhead(name = "fallback-format", max = 1, fallback = tells_of(format!("{error:?} at {branch}")))]
+async fn formatted(branch: u32, r#type: String, order_id: u32) -> Result<String, Failed> {
+    Err(Failed::Transient(
+        branch + order_id + u32::from(r#type.is_empty()),
+    ))
+}
+
+async fn tells_of(text: String) -> Result<String, Failed> {
+    Ok(text)
+}
+
+#[tokio::test]
+async fn a_fallback_may_name_the_error_and_arguments_in_a_format_string() {
+    let told = formatted(7, "a".to_owned(), 1).await.expect("it answers");
+    assert_eq!(told, "Transient(8) at 7");
+}
+
+#[partition(name = "fallback-owner", max = 9, retry_budget(ratio = 100%, min = 100))]
+static OWNER: Partition;
+
+#[bulkhead(OWNER, retry(idempotent, attempts = 3, backoff = 1ms, when = is_transient))]
+async fn retries(ran: Arc<Ran>) -> Result<(), Failed> {
+    Err(Failed::Transient(ran.one()))
+}
+
+#[bulkhead(OWNER, fallback = retries(ran))]
+async fn only_falls(ran: Arc<Ran>) -> Result<(), Failed> {
+    retries(ran).await
+}
+
+#[bulkhead(
+    OWNER, retry(idempotent, attempts = 2, backoff = 1ms, when = is_transient), fallback = retries(ran),
+)]
+async fn retries_and_falls(ran: Arc<Ran>) -> Result<(), Failed> {
+    retries(ran).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_one_that_retries_owns_retries_and_not_in_its_fallback() {
+    let ran = Arc::new(Ran::new());
+    only_falls(Arc::clone(&ran))
+        .await
+        .expect_err("it never works");
+    assert_eq!(ran.times(), 3 + 3);
+    let ran = Arc::new(Ran::new());
+    retries_and_falls(Arc::clone(&ran))
+        .await
+        .expect_err("it never works");
+    assert_eq!(ran.times(), 2 + 3);
+}

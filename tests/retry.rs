@@ -778,3 +778,78 @@ async fn a_caller_that_leaves_a_later_attempt_gives_its_permit_back() {
     assert_eq!((s.retries.made, s.retries.given_up), (1, 0));
     assert_rests(find("retry-cancelled"));
 }
+
+struct Unclonable(Arc<Ran>);
+
+impl Clone for Unclonable {
+    fn clone(&self) -> Self {
+        assert!(self.0.one() < 2, "{}", ON_PURPOSE);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+#[bulkhead(
+    name = "retry-clone", max = 1,
+    retry(idempotent, attempts = 2, backoff = 1ms, when = is_transient),
+)]
+async fn clones(argument: Unclonable) -> Result<(), Failed> {
+    drop(argument);
+    Err(Failed::Transient(1))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_whose_argument_panics_when_it_is_cloned_is_accounted_for() {
+    panics_on_purpose_are_silent();
+    let call = tokio::spawn(clones(Unclonable(Arc::new(Ran::new()))));
+    assert!(call.await.expect_err("it panics").is_panic());
+    let s = find("retry-clone").snapshot();
+    assert_eq!((s.retries.made, s.retries.given_up), (0, 1));
+    assert_rests(find("retry-clone"));
+}
+
+#[partition(name = "retry-measured", max = 1, measured(rate = 0.1, mean = 80ms, shed = 50%))]
+static MEASURED: Partition;
+
+#[bulkhead(MEASURED, retry(idempotent, attempts = 9, backoff = 1h, cap = 1h, when = is_transient))]
+async fn takes_long(ran: &Ran) -> Result<(), Failed> {
+    Err(Failed::Transient(ran.one()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_retry_begins_that_could_not_be_done_in_time() {
+    let ran = Ran::new();
+    let start = Instant::now();
+    let call = Deadline::after(ms(100)).scope(takes_long(&ran));
+    call.await.expect_err("it fails");
+    assert!(start.elapsed() <= ms(21), "{:?}", start.elapsed());
+    assert_eq!(
+        MEASURED.snapshot().rejected.deadline + u64::from(ran.times()),
+        MEASURED.snapshot().started
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backoff_that_moves_to_another_task_is_still_ended_by_a_close() {
+    static RAN: Ran = Ran::new();
+    let closed = find("retry-moved");
+    let mut call = Box::pin(moves(&RAN));
+    assert!(poll_once(call.as_mut()).is_pending(), "it backs off");
+    let call = tokio::spawn(call);
+    tokio::task::yield_now().await;
+    let start = Instant::now();
+    closed.close();
+    call.await
+        .expect("it does not panic")
+        .expect_err("it failed");
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    closed.reopen();
+    assert_rests(closed);
+}
+
+#[bulkhead(
+    name = "retry-moved", max = 1,
+    retry(idempotent, attempts = 2, backoff = 20s, cap = 20s, when = is_transient),
+)]
+async fn moves(ran: &Ran) -> Result<(), Failed> {
+    Err(Failed::Transient(ran.one()))
+}

@@ -312,3 +312,57 @@ fn a_runtime_that_shuts_down_cancels_it() {
     assert_eq!(find("settle-runtime").snapshot().outcomes.cancelled, 1);
     assert_idle(find("settle-runtime"));
 }
+
+#[bulkhead(name = "settle-queue", max = 1, queue = 1, wait = 1s, settle, retry(idempotent, attempts = 2, backoff = 1s, when = is_transient))]
+async fn queued_once(ran: Arc<Ran>) -> Result<(), Failed> {
+    Err(Failed::Transient(ran.one()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_settles_does_not_queue_either() {
+    let queue = find("settle-queue");
+    let ran = Arc::new(Ran::new());
+    let call = tokio::spawn(queued_once(Arc::clone(&ran)));
+    while queue.snapshot().backing_off == 0 {
+        tokio::task::yield_now().await;
+    }
+    let held = queue.try_enter().expect("it is free");
+    call.await
+        .expect("it does not panic")
+        .expect_err("it fails");
+    assert_eq!((ran.times(), queue.snapshot().retries.rejected), (1, 1));
+    drop(held);
+}
+
+#[bulkhead(name = "settle-waited", max = 1, queue = 1, wait = 150ms, deadline = 200ms, settle)]
+async fn waited(time: Duration) -> Result<(), Failed> {
+    sleep(time).await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_its_deadline_tells_the_time_in_the_queue() {
+    let first = tokio::spawn(waited(ms(100)));
+    tokio::task::yield_now().await;
+    let error = waited(ms(1_000)).await.expect_err("it is late").ours();
+    assert_eq!(
+        error.to_string(),
+        "`settle-waited` was stopped by its deadline, after 100ms in the body; it had waited 100ms in the queue"
+    );
+    first.await.expect("it does not panic").expect("it is done");
+}
+
+#[bulkhead(name = "settle-unpolled", max = 1, settle)]
+async fn unpolled() -> Result<(), Failed> {
+    sleep(ms(10)).await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_is_not_polled_any_more_does_not_hold_up_a_drain() {
+    let mut call = Box::pin(unpolled());
+    assert!(poll_once(call.as_mut()).is_pending(), "its body is a task");
+    let report = find("settle-unpolled").drain(ms(3_000)).await;
+    assert!(report.is_complete(), "{report}");
+    assert_eq!(report.took(), ms(10));
+}

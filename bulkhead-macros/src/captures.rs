@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 
 use crate::arguments::Argument;
 use crate::function::Function;
@@ -94,8 +95,14 @@ impl Words {
 
     /// Whether it stands in a format string.
     pub(crate) fn format(&self, name: &Ident) -> bool {
-        let opened = format!("{{{name}");
-        self.strings.iter().any(|text| text.contains(&opened))
+        let opened = format!("{{{}", name.unraw());
+        let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+        let stands_in = |text: &String| {
+            let behind = text.match_indices(&opened).map(|(at, _)| at + opened.len());
+            let mut behind = behind.map(|at| text[at..].chars().next());
+            behind.any(|next| !next.is_some_and(goes_on))
+        };
+        self.strings.iter().any(stands_in)
     }
 }
 

@@ -210,7 +210,10 @@ impl<'a> Fallback<'a> {
             call: tokens,
             ends: call.ends,
             named,
-            error: error.cloned(),
+            error: error.cloned().or_else(|| {
+                let error = Ident::new("error", Span::call_site());
+                words.format(&error).then_some(error)
+            }),
         }
     }
 

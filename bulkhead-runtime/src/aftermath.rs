@@ -99,6 +99,8 @@ impl Aftermath {
     /// A call begins; [`end`](Self::end) is for the guard that was made for it.
     pub(crate) fn begin(&self) {
         count(&self.ongoing);
+        // Whoever has closed the partition sees the call, or the call sees that it is closed.
+        fence(Ordering::SeqCst);
     }
 
     pub(crate) fn end(&self) {

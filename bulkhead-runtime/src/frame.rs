@@ -19,7 +19,7 @@ mod inside;
 mod owner;
 
 pub(crate) use carried::Carried;
-pub(crate) use depth::{hold_permit, standing};
+pub(crate) use depth::{hold_permit, holds_permit, standing};
 pub(crate) use due::{
     Restored, Setter, allow, apart, deadline, is_due, left_unasked, narrow, set, setter,
 };

@@ -139,7 +139,7 @@ impl Live {
         }
         observer::keep_in_view(live);
         if drains {
-            live.gate.drain();
+            live.gate.drain_unseen();
         }
         live
     }

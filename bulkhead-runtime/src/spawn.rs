@@ -19,6 +19,9 @@ use crate::frame::Carried;
 /// partitions [drain](crate::drain_all), its calls are let in, so that what it works for can come to its end. One that
 /// goes on for ever would be let in for ever, and keep whoever drains waiting while it calls.
 ///
+/// Of a call that [tries again](macro@crate::bulkhead#retries) it belongs to an attempt, for its whole life: what it calls
+/// does not try again.
+///
 /// A plain `tokio::spawn` starts without any of it, which is right for a task that goes on by itself: while partitions
 /// drain, its calls are rejected.
 ///

@@ -94,8 +94,6 @@ pin_project! {
         #[pin]
         timer: Timer,
         stage: Stage<R>,
-        // From the first poll to the end; gone last, when nothing of it is left.
-        ongoing: Option<Ongoing>,
         bounds: Option<Bounds>,
         // The deadline that it has set by itself.
         own: Option<(Instant, Setter)>,
@@ -105,6 +103,8 @@ pin_project! {
         fallback: L,
         function: &'static Function,
         judge: J,
+        // From the first poll to the end; gone last, when nothing of it is left.
+        ongoing: Option<Ongoing>,
     }
 }
 
@@ -126,6 +126,7 @@ enum Stage<R> {
     InFallback {
         since: Instant,
         body_ran: bool,
+        was_rejected: bool,
         in_fallback: InFallback,
     },
     Over,
@@ -137,6 +138,8 @@ struct Failed<R> {
     value: R,
     body_ran: bool,
     may_fall_back: bool,
+    /// It never ran, and the calls around it have not been told: it is nothing to them if a fallback answers.
+    was_rejected: bool,
 }
 
 /// An attempt that is to come.
@@ -167,7 +170,6 @@ impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
             answer: None,
             timer: Timer::default(),
             stage: Stage::Fresh,
-            ongoing: None,
             bounds: None,
             own: None,
             is_owner: false,
@@ -175,6 +177,7 @@ impl<O: Others, J, L: Fallback<Output<O>>> Whole<O, J, L> {
             fallback,
             function,
             judge,
+            ongoing: None,
         }
     }
 }
@@ -207,7 +210,9 @@ where
 {
     fn begin(mut self: Pin<&mut Self>) {
         let this = self.as_mut().project();
-        *this.ongoing = Some(this.function.live().begin());
+        if O::EXIST || L::EXISTS {
+            *this.ongoing = this.function.live().begin();
+        }
         let bounds = this.bounds.insert(Bounds::of(this.function));
         *this.own = bounds.own();
         *this.is_owner = O::EXIST && !frame::is_retrying();
@@ -275,6 +280,7 @@ where
                     value,
                     body_ran: true,
                     may_fall_back: verdict == Verdict::Failure,
+                    was_rejected: false,
                 },
                 true,
             ),
@@ -282,7 +288,15 @@ where
             AttemptEnd::Late(error) => (Failed::by(reject(error), true), false),
             // The failure before is what there is to tell of; no other attempt would find more room.
             AttemptEnd::Rejected(error) => (
-                before.unwrap_or_else(|| Failed::by(reject(error), false)),
+                before.unwrap_or_else(|| {
+                    if L::EXISTS {
+                        frame::Ended::forget_rejected();
+                    }
+                    Failed {
+                        was_rejected: L::EXISTS,
+                        ..Failed::by(reject(error), false)
+                    }
+                }),
                 false,
             ),
         };
@@ -327,8 +341,10 @@ where
         if is_closed {
             return Poll::Ready(Some(before));
         }
+        // Clones are foreign code: one that panics leaves a backoff that was given up.
+        let attempt = this.others.next().attempt();
         backing_off.go_on();
-        this.attempt.set(Some(this.others.next().attempt()));
+        this.attempt.set(Some(attempt));
         self.start(number, Some(before));
         Poll::Ready(None)
     }
@@ -341,12 +357,18 @@ where
             return Some(failed.value);
         }
         match this.fallback.call(failed.value) {
-            Err(value) => Some(value),
+            Err(value) => {
+                if failed.was_rejected {
+                    frame::Ended::note_rejected();
+                }
+                Some(value)
+            }
             Ok(answer) => {
                 this.answer.set(Some(answer));
                 *this.stage = Stage::InFallback {
                     since: time::now(),
                     body_ran: failed.body_ran,
+                    was_rejected: failed.was_rejected,
                     in_fallback: this.function.live().aftermath().fall_back(),
                 };
                 None
@@ -358,7 +380,11 @@ where
         let mut this = self.project();
         let answer = this.answer.as_mut().as_pin_mut();
         let answer = answer.expect("there until it has answered");
-        let polled = answer.poll(cx);
+        let polled = {
+            // Part of a call that was let in: what it calls is let in too, while partitions drain.
+            let _let_in = this.ongoing.is_some().then(frame::hold_permit);
+            answer.poll(cx)
+        };
         if polled.is_pending() {
             let Some(deadline) = frame::deadline() else {
                 return Poll::Pending;
@@ -369,6 +395,7 @@ where
         let Stage::InFallback {
             since,
             body_ran,
+            was_rejected,
             in_fallback,
         } = mem::replace(this.stage, Stage::Over)
         else {
@@ -384,6 +411,9 @@ where
             return Poll::Ready((this.judge)(Ask::Reject(error)).rejected());
         };
         let verdict = (this.judge)(Ask::Judge(&value)).verdict();
+        if was_rejected && verdict == Verdict::Failure {
+            frame::Ended::note_rejected();
+        }
         in_fallback.end(verdict != Verdict::Failure);
         Poll::Ready(value)
     }
@@ -396,6 +426,7 @@ impl<R> Failed<R> {
             value,
             body_ran,
             may_fall_back: true,
+            was_rejected: false,
         }
     }
 }

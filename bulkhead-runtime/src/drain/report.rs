@@ -110,7 +110,10 @@ impl Left {
             granted: tally.granted.into(),
             waiting: tally.waiting.into(),
             backing_off: unpermitted.backing_off,
-            in_fallback: unpermitted.in_fallback,
+            // Those that came when it was closed are not waited for.
+            in_fallback: unpermitted
+                .in_fallback
+                .min(aftermath.map_or(0, Aftermath::ongoing)),
             settling: settling.collect(),
             // It may have been reopened.
             since: tally.closed_since.unwrap_or(began),

@@ -152,6 +152,12 @@ impl Ended {
         REJECTED.set(REJECTED.get().wrapping_add(1));
     }
 
+    /// One that was just rejected is nothing to those around it, so far: it has a fallback.
+    #[cold]
+    pub(crate) fn forget_rejected() {
+        REJECTED.set(REJECTED.get().wrapping_sub(1));
+    }
+
     /// A call was stopped by the deadline that holds.
     pub(crate) fn note_stopped(by: Setter) {
         STOPPED.set(STOPPED.get().min(by.0));

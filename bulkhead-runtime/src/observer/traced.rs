@@ -32,6 +32,19 @@ impl Traced {
         }
     }
 
+    /// For a body that is polled in another task: without a span of its own it is polled in that of its caller.
+    pub(crate) fn or_of_the_caller(mut self) -> Self {
+        if self.0.is_none() {
+            harmless(|| {
+                let caller = Span::current();
+                if !caller.is_none() {
+                    self.0 = Some(Box::new(caller));
+                }
+            });
+        }
+        self
+    }
+
     /// Polls the body in it.
     #[inline]
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {

@@ -14,6 +14,11 @@ impl Traced {
     }
 
     #[inline]
+    pub(crate) fn or_of_the_caller(self) -> Self {
+        self
+    }
+
+    #[inline]
     #[expect(clippy::unused_self, reason = "as of the one with a span")]
     pub(crate) fn around<T>(&self, poll: impl FnOnce() -> T) -> T {
         poll()

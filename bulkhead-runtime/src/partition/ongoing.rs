@@ -2,6 +2,7 @@
 
 use super::Live;
 use crate::aftermath::Aftermath;
+use crate::frame;
 
 /// A call that may have several attempts, or a fallback. Dropped, it is over.
 #[must_use = "dropping it says that the call is over"]
@@ -11,14 +12,17 @@ pub(crate) struct Ongoing {
 }
 
 impl Live {
-    /// Such a call begins; what it returns ends it.
-    pub(crate) fn begin(&'static self) -> Ongoing {
+    /// Such a call begins; what it returns ends it. `None` of one that comes from outside when it is closed already:
+    /// nobody waits for that.
+    pub(crate) fn begin(&'static self) -> Option<Ongoing> {
         let aftermath = self.aftermath();
         aftermath.begin();
-        Ongoing {
+        let ongoing = Ongoing {
             aftermath,
             live: self,
-        }
+        };
+        let is_late = self.gate.is_closed() && !frame::holds_permit();
+        (!is_late).then_some(ongoing)
     }
 }
 

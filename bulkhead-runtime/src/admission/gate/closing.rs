@@ -55,6 +55,15 @@ impl Gate {
         self.shut(Door::Draining)
     }
 
+    /// The same for a gate that nobody has seen: there is nobody to turn away, and nobody is told. Whoever makes one may
+    /// hold a lock.
+    pub(crate) fn drain_unseen(&self) {
+        let mut ledger = self.ledger.lock();
+        ledger.door = Door::Draining;
+        ledger.closed_since = Some(time::now());
+        self.set_closed(true);
+    }
+
     fn shut(&self, door: Door) -> bool {
         let now = time::now();
         let mut ledger = self.ledger.lock();

@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{Limit, Run, Running, Terms, reject};
-use crate::admission::Entry;
+use crate::admission::{Entry, Waited};
 use crate::aftermath::Settling;
 use crate::call::answer::{Answer, Ask};
 use crate::call::attempt::{AttemptEnd, Polled, Start};
@@ -42,10 +42,6 @@ pin_project! {
 /// | entering | the body, perhaps a place in the queue | settling, over |
 /// | settling | a task, which owns the body and the permit | over |
 /// | over | nothing | — |
-#[expect(
-    clippy::large_enum_variant,
-    reason = "in a box, the body would be allocated twice: it goes into a task"
-)]
 enum Stage<F: Future> {
     Entering {
         // Before the entry: a body that never ran is gone before its place is free.
@@ -56,6 +52,7 @@ enum Stage<F: Future> {
     Settling {
         task: JoinHandle<AttemptEnd<F::Output>>,
         began: Instant,
+        waited: Option<Waited>,
     },
     Over,
 }
@@ -133,7 +130,8 @@ where
             }
         };
         attempt.admitted(terms.live);
-        let traced = Traced::begin(terms.origin, passage.waited, attempt.number());
+        let waited = passage.waited;
+        let traced = Traced::begin(terms.origin, waited, attempt.number()).or_of_the_caller();
         let running = Running::begin(passage, traced, side.began(), true);
         let began = running.began.unwrap_or_else(time::now);
         let task = Task {
@@ -146,6 +144,7 @@ where
         *this.stage = Stage::Settling {
             task: tokio::spawn(task),
             began,
+            waited,
         };
         Poll::Ready(Ok(()))
     }
@@ -157,10 +156,15 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<AttemptEnd<F::Output>> {
         let this = self.project();
-        let Stage::Settling { task, began } = this.stage else {
+        let Stage::Settling {
+            task,
+            began,
+            waited,
+        } = this.stage
+        else {
             panic!("polled again after it had ended")
         };
-        let began = *began;
+        let (began, waited) = (*began, *waited);
         match Pin::new(task).poll(cx) {
             Poll::Ready(joined) => {
                 *this.stage = Stage::Over;
@@ -181,7 +185,7 @@ where
                 *this.stage = Stage::Over;
                 frame::Ended::note_stopped(frame::setter());
                 let origin = Terms::of_function(function).origin;
-                let error = Limit::of_deadline(deadline, began).error(origin, None);
+                let error = Limit::of_deadline(deadline, began).error(origin, waited);
                 Poll::Ready(AttemptEnd::Late(error))
             }
         }

@@ -9,6 +9,9 @@ use crate::call::repeat::Unanswered;
 pub trait Fallback<R> {
     type Call: Future<Output = R>;
 
+    /// Whether anything can.
+    const EXISTS: bool;
+
     /// The value comes back where nothing answers for it.
     fn call(&mut self, failed: R) -> Result<Self::Call, R>;
 }
@@ -20,6 +23,8 @@ pub struct Nothing;
 
 impl<R> Fallback<R> for Nothing {
     type Call = Pending<R>;
+
+    const EXISTS: bool = false;
 
     fn call(&mut self, failed: R) -> Result<Pending<R>, R> {
         Err(failed)
@@ -44,6 +49,8 @@ where
     F: Future<Output = R>,
 {
     type Call = F;
+
+    const EXISTS: bool = true;
 
     fn call(&mut self, failed: R) -> Result<F, R> {
         match self.0.take() {

@@ -40,13 +40,13 @@ const SITUATIONS: [Situation; 5] = [
     },
     Situation {
         name: "admitted, with `timeout`",
-        limit: 284,
+        limit: 290,
         ours: |calls| _ = run_ready(calls, guarded_with_timeout),
         theirs: |calls| _ = run_ready(calls, semaphore_with_timeout),
     },
     Situation {
         name: "admitted, with `deadline` and a closed breaker",
-        limit: 441,
+        limit: 450,
         ours: |calls| _ = run_ready(calls, guarded_with_contract),
         theirs: |calls| _ = run_ready(calls, semaphore),
     },

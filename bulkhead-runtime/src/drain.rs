@@ -31,8 +31,11 @@ impl Partition {
     /// held by hand. Nobody tries again any more, not even a nested call: a call that backs off ends at once with the
     /// error that it had, or its fallback answers.
     ///
-    /// It ends as soon as nothing of this partition is in flight or waits, for all handles of its identity, and tells
-    /// what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is
+    /// Where other partitions stay open, what their new calls make in this one is let in as well, and it may not come to
+    /// rest. [`close`](Self::close) it first then: it is closed for all, and this waits.
+    ///
+    /// It ends as soon as nothing of this partition is in flight, waits or is in its fallback, for all handles of its
+    /// identity, and tells what was left. A task that goes on is not waited for between two of its calls. At the deadline nobody is
     /// stopped: that is for whoever reads the report. A duration is a deadline so long from now; one of zero closes,
     /// and tells at once what is under way.
     ///

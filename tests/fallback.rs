@@ -582,6 +582,26 @@ async fn newcomers_that_fall_back_do_not_hold_up_a_drain() {
     assert!(report.took() < ms(500), "{report}");
 }
 
+#[bulkhead(name = "fallback-late-comers", max = 1, fallback = slowly(error))]
+async fn comes_late() -> Result<(), Failed> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_report_of_a_drain_does_not_tell_of_newcomers_that_fall_back() {
+    let late = find("fallback-late-comers");
+    let hangs = late.try_enter().expect("it is free");
+    let drain = late.drain(ms(50));
+    let newcomer = tokio::spawn(comes_late());
+    let report = drain.await;
+    let left = &report.left()[0];
+    assert_eq!((left.in_flight, left.in_fallback), (1, 0), "{report}");
+    assert_eq!(late.snapshot().in_fallback, 1, "there is one");
+    drop(hangs);
+    let answer = newcomer.await.expect("it does not panic");
+    answer.expect_err("it hands back that the partition is closed");
+}
+
 #[partition(name = "fallback-nested", max = 1)]
 static NESTED: Partition;
 

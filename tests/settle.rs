@@ -330,7 +330,9 @@ async fn a_retry_that_settles_does_not_queue_either() {
     call.await
         .expect("it does not panic")
         .expect_err("it fails");
-    assert_eq!((ran.times(), queue.snapshot().retries.rejected), (1, 1));
+    let s = queue.snapshot();
+    assert_eq!((ran.times(), s.retries.rejected), (1, 1));
+    assert_eq!((s.rejected.full, s.rejected.wait_timeout), (1, 0), "{s:?}");
     drop(held);
 }
 
